@@ -1,0 +1,46 @@
+"""Planes: the captured boundaries, by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from eagle3_contracts.contract.base import Name, Table, Text
+
+
+class NormRange(Table):
+    """The accepted range of the median over tokens of the per-token L2 norm.
+
+    The median, since a few positions of real models carry massive activations (SmolLM2-135M, boundary 12:
+    median 142, maximum 22,712 at the first token). ``origin`` says where the numbers were measured.
+    """
+
+    median: Annotated[tuple[float, float], Field(description="[low, high], inclusive")]
+    origin: Text
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        low, high = self.median
+        if not 0 <= low < high:
+            raise ValueError(f"the range is [{low:g}, {high:g}]; give 0 <= low < high")
+        return self
+
+
+class Plane(Table):
+    """One captured boundary.
+
+    ``state``: ``raw`` for boundaries below n. Boundary n must say ``pre_norm`` (R[n], as vLLM and
+    speculators store it) or ``post_norm`` (final_norm(R[n]), as HF ``hidden_states[n]``, SpecForge and
+    AngelSlim store it): tools disagree in silence.
+    """
+
+    name: Name
+    boundary: Annotated[int, Field(ge=0)]
+    state: Literal["raw", "pre_norm", "post_norm"] = "raw"
+    norm: NormRange | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether the plane is a final state (boundary n, pre- or post-norm)."""
+        return self.state != "raw"
