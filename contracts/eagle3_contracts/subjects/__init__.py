@@ -1,0 +1,43 @@
+"""How a thing under test is read: every stage's folder turns a path or a name into typed evidence.
+
+Standard library only, so that the plugin can name subjects without importing what reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+READERS = {"capture": "captures", "dataset": "datasets"}
+"""Stage to the folder that reads its subjects: ``gather(contract, subject, options) -> evidence``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One thing under test: its stage, what the user named (a path, a ``module:function``, a URL), its label."""
+
+    stage: str
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How evidence is made. ``target``: a folder or file with the target's weights, whole or in part.
+
+    ``scan``: ``headers`` reads no tensor data, ``sample`` a bounded number of files, ``full`` all of them.
+    ``probes``: samples held against the target. ``sampled_files``: files read by ``sample``. ``seed`` picks them.
+    """
+
+    target: str | None = None
+    scan: str = "sample"
+    probes: int = 4
+    sampled_files: int = 64
+    seed: int = 0
+
+
+class SubjectError(Exception):
+    """A subject or target that cannot be used at all: what it is, the reason, the remedy. Exit code 2."""
+
+    def __init__(self, source: str, reason: str, *, remedy: str) -> None:
+        self.source, self.reason, self.remedy = source, reason, remedy
+        super().__init__(f"{source}: {reason}\n  remedy: {remedy}")
