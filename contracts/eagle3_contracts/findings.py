@@ -51,8 +51,11 @@ class Where:
     def __str__(self) -> str:
         """Name the place as an engineer would: ``data_3.pt, plane low, token 17``."""
         parts = [f"{self.file}:{self.line}" if self.file and self.line is not None else self.file]
-        parts += [f"{name} {value}" for name in ("plane", "token", "tensor", "flag")
-                  if (value := getattr(self, name)) is not None]
+        parts += [
+            f"{name} {value}"
+            for name in ("plane", "token", "tensor", "flag")
+            if (value := getattr(self, name)) is not None
+        ]
         return ", ".join(part for part in parts if part)
 
 

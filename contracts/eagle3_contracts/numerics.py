@@ -51,8 +51,9 @@ class QuantileSketch:
         buckets = dict(self.buckets)
         for key, count in other.buckets.items():
             buckets[key] = buckets.get(key, 0) + count
-        return QuantileSketch(buckets, self.zeros + other.zeros, min(self.minimum, other.minimum),
-                              max(self.maximum, other.maximum))
+        return QuantileSketch(
+            buckets, self.zeros + other.zeros, min(self.minimum, other.minimum), max(self.maximum, other.maximum)
+        )
 
     def quantile(self, share: float) -> float:
         """Give the value below which ``share`` of the numbers lie; NaN for an empty sketch."""

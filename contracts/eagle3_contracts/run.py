@@ -80,13 +80,23 @@ def _missing_evidence(item: Clause, evidence: Any) -> Finding | None:
             return item.find(Verdict.ERRORED, evidence.subject, observed=blamed[0].reason, hint=blamed[0].remedy)
         if evidence.problems:
             reason = evidence.problems[0]
-            return item.find(Verdict.ERRORED, evidence.subject, observed=reason.reason, hint=reason.remedy,
-                             where=reason.where)
-        return item.find(Verdict.SKIPPED, evidence.subject, observed="no target was given",
-                         hint="give the target's weights: --contract-target DIR (check: --target DIR)")
+            return item.find(
+                Verdict.ERRORED, evidence.subject, observed=reason.reason, hint=reason.remedy, where=reason.where
+            )
+        return item.find(
+            Verdict.SKIPPED,
+            evidence.subject,
+            observed="no target was given",
+            hint="give the target's weights: --contract-target DIR (check: --target DIR)",
+        )
     part = getattr(comparison, item.needs)
     if part is None or (isinstance(part, tuple) and not part):
         why = "; ".join(comparison.notes) or f"the target at hand reaches the rung {comparison.rung!s} only"
-        return item.find(Verdict.ERRORED, evidence.subject, observed=why, rung=comparison.rung,
-                         hint="give a target that holds all weights: --contract-target DIR")
+        return item.find(
+            Verdict.ERRORED,
+            evidence.subject,
+            observed=why,
+            rung=comparison.rung,
+            hint="give a target that holds all weights: --contract-target DIR",
+        )
     return None

@@ -7,7 +7,24 @@ from eagle3_contracts.contract.planes import NormRange, Plane
 from eagle3_contracts.contract.target import Norm, Target, Tokenizer
 
 __all__ = [
-    "Alignment", "Contract", "ContractError", "Defect", "Drafter", "FcInput", "GqaAttention", "MlaAttention", "Norm",
-    "NormRange", "Plane", "Rope", "Serving", "Storage", "Target", "Tokenizer", "Tolerance", "list_catalog",
-    "load_contract", "resolve_contract",
+    "Alignment",
+    "Contract",
+    "ContractError",
+    "Defect",
+    "Drafter",
+    "FcInput",
+    "GqaAttention",
+    "MlaAttention",
+    "Norm",
+    "NormRange",
+    "Plane",
+    "Rope",
+    "Serving",
+    "Storage",
+    "Target",
+    "Tokenizer",
+    "Tolerance",
+    "list_catalog",
+    "load_contract",
+    "resolve_contract",
 ]

@@ -55,7 +55,9 @@ class Serving(Table):
             try:
                 SpecifierSet(versions)
             except InvalidSpecifier:
-                raise ValueError(f"{engine}: {versions!r} is no version range; write it like >=0.5.20,<0.5.24") from None
+                raise ValueError(
+                    f"{engine}: {versions!r} is no version range; write it like >=0.5.20,<0.5.24"
+                ) from None
         return self
 
 
@@ -163,14 +165,14 @@ def _boundary_defects(contract: Contract) -> Iterator[str]:
 def _drafter_defects(contract: Contract) -> Iterator[str]:
     """A draft vocabulary or a d2t that cannot be, or an fc left out where widths differ."""
     drafter, target = contract.drafter, contract.target
+    own, width = drafter.hidden_size, len(drafter.input) * target.hidden_size
     if drafter.draft_vocab_size > target.vocab_size:
         yield f"drafter.draft_vocab_size: {drafter.draft_vocab_size} is more than the target's {target.vocab_size}"
     if drafter.draft_vocab_size < target.vocab_size and drafter.d2t == "none":
         yield "drafter.d2t: none, but the draft vocabulary is smaller than the target's; say offset or absolute"
     if drafter.draft_vocab_size < target.vocab_size and drafter.lm_head == "target":
         yield "drafter.lm_head: target, but the draft vocabulary is smaller than the target's"
-    if drafter.embedding == "target" and drafter.hidden_size != target.hidden_size:
-        yield f"drafter.embedding: target, but its width {target.hidden_size} is not the drafter's {drafter.hidden_size}"
-    width = len(drafter.input) * target.hidden_size
-    if not drafter.fc.present and width != drafter.hidden_size:
-        yield f"drafter.fc: absent, but {len(drafter.input)} planes are {width} wide and the drafter {drafter.hidden_size}"
+    if drafter.embedding == "target" and own != target.hidden_size:
+        yield f"drafter.embedding: target, but its width {target.hidden_size} is not the drafter's {own}"
+    if not drafter.fc.present and width != own:
+        yield f"drafter.fc: absent, but {len(drafter.input)} planes are {width} wide and the drafter {own}"

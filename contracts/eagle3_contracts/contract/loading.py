@@ -28,7 +28,9 @@ class Defect:
 
     def __str__(self) -> str:
         """Give the defect as one line."""
-        return f"{self.place or 'document'}: {self.expected}" + (f" (observed {self.observed})" if self.observed else "")
+        return f"{self.place or 'document'}: {self.expected}" + (
+            f" (observed {self.observed})" if self.observed else ""
+        )
 
 
 class ContractError(Exception):
@@ -69,11 +71,17 @@ def resolve_contract(reference: str) -> Path:
     catalog = list_catalog()
     if name not in catalog:
         known = ", ".join(catalog) or "nothing"
-        raise ContractError(reference, f"no contract named {name!r} in the catalog, which holds {known}",
-                            remedy="name one of these, or give the path of a .toml file")
+        raise ContractError(
+            reference,
+            f"no contract named {name!r} in the catalog, which holds {known}",
+            remedy="name one of these, or give the path of a .toml file",
+        )
     if version and version not in catalog[name]:
-        raise ContractError(reference, f"no version {version}; there are {', '.join(catalog[name])}",
-                            remedy=f"write one of these after {name}@")
+        raise ContractError(
+            reference,
+            f"no version {version}; there are {', '.join(catalog[name])}",
+            remedy=f"write one of these after {name}@",
+        )
     return catalog_root() / name / f"{version or catalog[name][-1]}.toml"
 
 
@@ -91,8 +99,12 @@ def load_contract(reference: str | Path) -> Contract:
     except ValidationError as error:
         defects = tuple(defect for details in error.errors() for defect in _explain(details))
         count = f"{len(defects)} defect" + ("s" if len(defects) != 1 else "")
-        raise ContractError(str(path), f"not a valid contract, {count}", defects=defects,
-                            remedy="mend each line above; `eagle3-contracts show NAME` prints a valid one") from None
+        raise ContractError(
+            str(path),
+            f"not a valid contract, {count}",
+            defects=defects,
+            remedy="mend each line above; `eagle3-contracts show NAME` prints a valid one",
+        ) from None
 
 
 def _read_text(path: Path) -> str:

@@ -51,7 +51,16 @@ class Clause:
     ) -> Finding:
         """State an outcome. ``level`` lowers a must to a should where the clause itself says so (drift)."""
         return Finding(
-            clause=self.id, level=level or self.level, verdict=verdict, stage=self.stage, subject=subject,
-            observed=observed, expected=expected or self.sentence, rung=rung, where=where or Where(),
-            measure=measure, bound=bound, hint=hint,
+            clause=self.id,
+            level=level or self.level,
+            verdict=verdict,
+            stage=self.stage,
+            subject=subject,
+            observed=observed,
+            expected=expected or self.sentence,
+            rung=rung,
+            where=where or Where(),
+            measure=measure,
+            bound=bound,
+            hint=hint,
         )
