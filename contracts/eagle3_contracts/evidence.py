@@ -27,8 +27,9 @@ class Problem:
     """Why something could not be read or run: what kind of defect, the reason, the remedy, the place.
 
     ``kind``: unsafe (more than tensors in a pickle), truncated, corrupt, unknown-format, ambiguous,
-    missing (a file, key or sample), empty, unsupported, crashed (the code under test raised), needs
-    (an optional package is not installed).
+    missing (a file, key or sample), empty, unsupported, crashed (the code under test raised), ragged (planes of
+    one request that do not stack), target (the subject could not be held against the target), needs (an optional
+    package is not installed).
     """
 
     kind: str
@@ -137,8 +138,10 @@ class TargetComparison:
 class CapturedRequest:
     """What the capture code gave for one request.
 
-    ``given``: the token ids asked for; ``token_ids``: those it returned. ``planes`` [P, T, H] (ragged captures
-    are a problem, kept in ``shapes``); ``dtype``: of what it returned; ``last_hidden`` [T, H] if given apart.
+    ``given``: the token ids asked for; ``token_ids``: those it returned. ``planes`` [P, T, H]: what it returned as
+    planes, then ``last_hidden`` [T, H] if it came apart. ``shapes``: of the same, one by one; planes that do not
+    stack are kept there alone, and ``planes`` is then [0, 0, 0]. ``dtype``: of what it returned, several joined by
+    slashes.
     """
 
     given: tuple[int, ...]
@@ -153,11 +156,21 @@ class CapturedRequest:
 class CaptureEvidence:
     """What the capture code under test did.
 
-    ``alone``: each request by itself. ``batched``: the same requests in one padded batch, ``repeated``: the
-    same requests alone again, after others; both empty if the code takes one sequence only (``notes`` says
-    so). ``held``: the first request's planes kept by reference while later requests ran, and read again
-    after them (a difference is overwritten memory). ``comparison``: against the reference target, over
-    ``alone``; ``compute_dtype``: the dtype the capture ran in, which sets the tolerance.
+    ``form``: ``batch``, or ``single`` for code that takes one sequence and returns planes alone; it cannot be
+    asked for a batch, and its token ids are those given, so that the clauses on both have nothing to judge
+    (``notes`` says so).
+    ``alone``: each request by itself. ``batched``: the same requests in the same order in one padded batch,
+    ``repeated``: the same alone again, after others; a run that went wrong is cut short there, with a problem.
+
+    Three signs of memory that is not the plane's own. ``held``: the first request's planes kept by reference
+    while everything else ran, and read again at the end; a difference from ``alone[0].planes`` is overwritten
+    memory (None if they no longer stack; ``held_shapes`` then differs from ``alone[0].shapes``: one list that
+    every call appends to). ``overlaps``: pairs of the first request's planes that lie on common memory. Planes of
+    different boundaries that are bit-identical: one buffer, captured several times and copied at the end. What a
+    later layer overwrites in place without any of these (one plane, copied at the end) cannot be told from ids
+    that are one off: both show the boundary after the declared one.
+    ``comparison``: against the reference target, over ``alone``; ``compute_dtype``: the dtype the capture ran in, as
+    far as it says so, which with ``CapturedRequest.dtype`` sets the tolerance.
     """
 
     subject: str
@@ -169,6 +182,9 @@ class CaptureEvidence:
     comparison: TargetComparison | None = None
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    form: Literal["batch", "single"] = "batch"
+    held_shapes: tuple[tuple[int, ...], ...] = ()
+    overlaps: tuple[tuple[int, int], ...] = ()
 
 
 # --- dataset ------------------------------------------------------------------------------------------------
@@ -198,11 +214,14 @@ class Tally:
 class PlaneRecord:
     """Statistics of one stored plane, over any number of samples; records merge.
 
-    ``rows``: rows read. ``nonfinite`` and ``zero``: tallies of rows. ``norms``: sketch of the per-token L2.
+    ``rows``: rows read. ``nonfinite`` and ``zero``: tallies of rows. ``norms``: sketch of the per-token L2 over
+    the finite rows.
     ``repeat_pairs``, ``repeat_equal``: pairs of rows of the same token id within a sample or across samples
-    at different positions, and how many are bit-identical (1.0 at boundary 0, 0.0 elsewhere).
-    ``row_digests``: a bounded sample, token id to 64-bit digest of its row, so that records of different
-    files can be compared when they merge.
+    at different positions, and how many are bit-identical (1.0 at boundary 0, 0.0 elsewhere). Across samples
+    only different positions count: samples that begin alike (a system prompt) have equal rows at every boundary.
+    ``row_digests``: a bounded sample of rows, (token id, position) to 64-bit digest, so that records of
+    different files can be compared; it is counted into the two numbers, and emptied, once all records are
+    merged (``datasets.repeats.settle_repeats``).
     """
 
     rows: int = 0
@@ -211,7 +230,7 @@ class PlaneRecord:
     norms: QuantileSketch = field(default_factory=QuantileSketch)
     repeat_pairs: int = 0
     repeat_equal: int = 0
-    row_digests: Mapping[int, int] = field(default_factory=dict)
+    row_digests: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +239,8 @@ class Signature:
 
     ``planes``: number of planes. ``widths`` and ``dtypes``: per plane, in disk order. ``row_surplus``: rows
     minus token ids (None: no token ids in the file). ``mask_surplus``: mask entries minus token ids (None:
-    no mask). ``tensors``: header facts by name with T in place of the sample's length.
+    no mask). ``tensors``: header facts by name with T in place of the sample's length (``("hidden_states",
+    "bfloat16 [T, 4, 64]")``); scales of quantised states are among them.
     """
 
     planes: int
@@ -240,8 +260,11 @@ class DatasetEvidence:
     ``planes``: per plane in disk order. ``tokens_below_zero`` and ``token_maximum`` (with its place): ids.
     ``mask_other``: entries neither 0 nor 1; ``mask_all_zero``, ``mask_all_one``: samples. ``identical_planes``:
     pairs of planes (by position) whose rows are equal, tallied over samples. ``token_digests`` and
-    ``state_digests``: sample digest to tally, so that duplicated samples show. ``comparison``: k samples held
-    against the target. ``identity``: re-captured samples whose states are another sample's or nobody's.
+    ``state_digests``: sample digest to tally, so that duplicated samples show. ``lengths``: tokens per sample.
+    ``comparison``: k samples held against the target. ``recaptured``: samples whose states were compared with
+    what the target computes from their token ids; ``strangers``: those whose states are another sample's or
+    nobody's. ``declared``: what files and their neighbours say of themselves: ``data_config`` (speculators v1),
+    ``dataset`` (TorchSpec), ``stamp``, ``hidden_states_prenorm`` (a bool, or the tuple of both if files differ).
     """
 
     subject: str
@@ -261,6 +284,7 @@ class DatasetEvidence:
     identical_planes: Mapping[tuple[int, int], Tally] = field(default_factory=dict)
     token_digests: Mapping[str, Tally] = field(default_factory=dict)
     state_digests: Mapping[str, Tally] = field(default_factory=dict)
+    lengths: QuantileSketch = field(default_factory=QuantileSketch)
     comparison: TargetComparison | None = None
     recaptured: int = 0
     strangers: tuple[Stranger, ...] = ()
