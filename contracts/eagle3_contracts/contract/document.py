@@ -1,100 +1,113 @@
-"""The whole document, and what must agree between its tables."""
+"""The whole document: one version of one contract."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator
 from typing import Annotated, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from eagle3_contracts.contract.base import Count, Dtype, Name, Table, Text
+from eagle3_contracts.contract.agreement import Parts, find_disagreements
+from eagle3_contracts.contract.base import ContractName, Count, EngineName, SemanticVersion, Table, Text
+from eagle3_contracts.contract.defects import Defect, TableError
 from eagle3_contracts.contract.drafter import Drafter
+from eagle3_contracts.contract.formats import Dtype
 from eagle3_contracts.contract.planes import Plane
+from eagle3_contracts.contract.storage import Storage
 from eagle3_contracts.contract.target import Target
 
-Order = Annotated[tuple[Name, ...], Field(min_length=1)]
-Offsets = Annotated[tuple[int, ...], Field(min_length=1)]
+
+def _sort_offsets(offsets: tuple[int, ...]) -> tuple[int, ...]:
+    """Put accepted offsets in order, each once: a set has one spelling, and so one digest."""
+    return tuple(sorted(set(offsets)))
 
 
-class Storage(Table):
-    """What lies on disk, in order.
-
-    ``formats`` states another list for a format that cannot hold ``planes`` as they are (SpecForge and
-    AngelSlim keep a post-norm final state where speculators keeps a pre-norm one). Formats that hold
-    auxiliary planes and a last state apart are read as the auxiliary planes followed by the last state.
-    """
-
-    planes: Order
-    formats: dict[str, Order] = Field(default_factory=dict)
-    dtype: Dtype | None = Field(default=None, description="absent: the target's")
+Offsets = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_sort_offsets)]
 
 
 class Alignment(Table):
-    """Accepted offsets of what stands beside hidden state t (0: of token t, 1: of token t + 1)."""
+    """Accepted offsets of what stands beside hidden state t (0: of token t, 1: of token t + 1).
 
-    token: Offsets = (1,)
-    target: Offsets = (1,)
-    loss_mask: Offsets = (0, 1)
-    position: Offsets = (0, 1)
+    Several values where trainers differ and it does no harm: SpecForge, EAGLE and AngelSlim mask row t by
+    l[t], speculators and ModelOpt by l[t + 1]; speculators counts positions from 1. Offsets are those of
+    step 0; step k shifts tokens, targets and mask by k more.
+    """
+
+    token: Offsets = Field(default=(1,), description="the token embedded in row t is x[t + offset]")
+    target: Offsets = Field(default=(1,), description="the state that row t's target comes from is y[t + offset]")
+    loss_mask: Offsets = Field(default=(0, 1), description="the mask of row t is l[t + offset]")
+    position: Offsets = Field(default=(0, 1), description="the rotary position of row t is t + offset")
 
 
 class Serving(Table):
-    """Where the drafter is served: version ranges by engine, and the least draft tokens that make sense."""
+    """Where the drafter is served: version ranges by engine, and the least draft tokens that make sense.
 
-    engines: dict[str, str]
-    min_draft_tokens: Annotated[int, Field(ge=2)] = 2
-    context_length: Count | None = None
+    ``min_draft_tokens`` guards against flags that limit a draft in silence: SGLang rewrites
+    num_draft_tokens to num_steps + 1 when topk is 1 (arg_groups/speculative_hook.py).
+    """
+
+    engines: dict[EngineName, str] = Field(description='version range by engine, such as sglang = ">=0.5.20,<0.5.24"')
+    min_draft_tokens: Annotated[int, Field(ge=2)] = Field(default=2, description="draft tokens after all flags")
+    context_length: Count | None = Field(default=None, description="the longest context that is served")
 
     @model_validator(mode="after")
     def _check_ranges(self) -> Self:
+        defects = []
         for engine, versions in self.engines.items():
             try:
                 SpecifierSet(versions)
             except InvalidSpecifier:
-                raise ValueError(
-                    f"{engine}: {versions!r} is no version range; write it like >=0.5.20,<0.5.24"
-                ) from None
+                defects.append(Defect(f"engines.{engine}", repr(versions), "a version range, such as >=0.5.20,<0.5.24"))
+        if defects:
+            raise TableError(tuple(defects))
         return self
 
 
 class Tolerance(Table):
     """What a correct artifact of one dtype may differ by, with the measurement it comes from.
 
-    ``relative_l2_median``: median over tokens of |x - r| / |r|. ``logprob_max``: the largest difference of
-    log-probability over the reference's top 10 tokens.
+    ``relative_l2_median``: median over tokens of |x - r| / |r|, sinks excluded. ``logprob_max``: the largest
+    difference of log-probability over the reference's top 10 tokens.
     """
 
-    relative_l2_median: float = Field(gt=0, lt=1)
-    logprob_max: float = Field(gt=0)
-    origin: Text
+    relative_l2_median: float = Field(gt=0, lt=1, description="median over tokens of |x - r| / |r|")
+    logprob_max: float = Field(gt=0, description="largest |difference of logprob|, top 10, median over tokens")
+    origin: Text = Field(description="what was measured, on what, with which dtype, and what was only chosen")
 
 
 class Contract(Table):
     """One version of one contract. See ``load_contract`` for reading, ``resolve_contract`` for names."""
 
-    schema_version: Literal[1] = Field(alias="schema")
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
-    version: Annotated[str, Field(pattern=r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")]
-    summary: Text
-    sources: tuple[str, ...] = ()
+    schema_version: Literal[1] = Field(alias="schema", description="the format of this document")
+    name: ContractName = Field(description="the contract's name, the folder in the catalog")
+    version: SemanticVersion = Field(description="major: any change of what a correct artifact contains")
+    summary: Text = Field(description="one sentence: what this version is")
+    sources: tuple[Text, ...] = Field(default=(), description="where the figures come from")
     target: Target
     planes: Annotated[tuple[Plane, ...], Field(min_length=1)]
     storage: Storage
     drafter: Drafter
     alignment: Alignment = Alignment()
-    serving: Serving | None = None
-    tolerance: dict[Dtype, Tolerance] = Field(default_factory=dict)
+    serving: Serving | None = Field(default=None, description="absent: no engine is promised")
+    tolerance: dict[Dtype, Tolerance] = Field(default_factory=dict, description="by dtype, of store or computation")
 
     @model_validator(mode="after")
     def _check_agreement(self) -> Self:
-        rules: tuple[Callable[[Contract], Iterator[str]], ...] = (_name_defects, _boundary_defects, _drafter_defects)
-        defects = [defect for rule in rules for defect in rule(self)]
+        defects = find_disagreements(
+            Parts(
+                layers=self.target.num_hidden_layers,
+                hidden_size=self.target.hidden_size,
+                vocab_size=self.target.vocab_size,
+                planes=self.planes,
+                names=tuple(plane.name for plane in self.planes),
+                storage=self.storage,
+                drafter=self.drafter,
+            )
+        )
         if defects:
-            raise ValueError("; ".join(defects))
+            raise TableError(defects)
         return self
 
     @property
@@ -104,9 +117,14 @@ class Contract(Table):
 
     @property
     def digest(self) -> str:
-        """Give the sha256 of the document's meaning: equal for files that differ in layout or comments only."""
-        meaning = self.model_dump(mode="json", by_alias=True)
-        return hashlib.sha256(json.dumps(meaning, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        """Give the sha256 of what the document says: equal for files that differ in layout or comments only.
+
+        What equals its default is left out, so a document says the same whether it writes a default or
+        not, and keeps its digest when a later program knows more optional keys. That holds because a
+        default never changes within schema 1 (``catalog/defaults-1.json`` pins them).
+        """
+        said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def plane(self, name: str) -> Plane:
         """Give the plane of that name; ``KeyError`` names the planes there are."""
@@ -121,58 +139,26 @@ class Contract(Table):
 
     def stored_planes(self, dataset_format: str | None = None) -> tuple[Plane, ...]:
         """Give the planes on disk, in order, for a dataset format (``storage.formats``, else ``storage.planes``)."""
-        return self.select(self.storage.formats.get(dataset_format or "", self.storage.planes))
+        return self.select(self.storage.order_for(dataset_format))
+
+    def stored_dtype(self, dataset_format: str | None = None) -> Dtype:
+        """Give the dtype of the states on disk, for a dataset format."""
+        return self.storage.dtype_for(dataset_format) or self.target.dtype
+
+    def input_planes(self) -> tuple[Plane, ...]:
+        """Give the planes that are fed to fc, in the order of concatenation."""
+        return self.select(self.drafter.input)
+
+    def last_hidden_plane(self) -> Plane | None:
+        """Give the plane that training targets are computed from, or None."""
+        return None if self.drafter.last_hidden == "none" else self.plane(self.drafter.last_hidden)
+
+    def norms_last_hidden(self) -> bool:
+        """Tell whether the final norm stands between ``last_hidden`` and the target's head."""
+        plane = self.last_hidden_plane()
+        told = self.drafter.last_hidden_norm
+        return plane is not None and (plane.state != "post_norm" if told is None else told)
 
     def tolerance_for(self, dtype: str) -> Tolerance | None:
         """Give the tolerance declared for a dtype, or None: no default stands in for a number nobody measured."""
-        return self.tolerance.get(dtype)
-
-
-def _name_defects(contract: Contract) -> Iterator[str]:
-    """A plane named twice, or a list that names a plane that is not declared or names one twice."""
-    counts = Counter(plane.name for plane in contract.planes)
-    yield from (f"planes: {name!r} is declared {count} times" for name, count in counts.items() if count > 1)
-    if "none" in counts:
-        yield "planes: 'none' is no plane name, it is the word for no last hidden state"
-    lists = {"storage.planes": contract.storage.planes, "drafter.input": contract.drafter.input}
-    lists |= {f"storage.formats.{key}": order for key, order in contract.storage.formats.items()}
-    if contract.drafter.last_hidden != "none":
-        lists["drafter.last_hidden"] = (contract.drafter.last_hidden,)
-    known = ", ".join(counts)
-    for place, order in lists.items():
-        yield from (f"{place}: no plane {name!r}; declared are {known}" for name in order if name not in counts)
-        yield from (f"{place}: {name!r} stands {count} times" for name, count in Counter(order).items() if count > 1)
-
-
-def _boundary_defects(contract: Contract) -> Iterator[str]:
-    """A boundary outside 0..n, a final state that does not say pre_norm or post_norm, one state under two names."""
-    layers = contract.target.num_hidden_layers
-    for plane in contract.planes:
-        if plane.boundary > layers:
-            yield f"planes.{plane.name}: boundary {plane.boundary}, but the target has boundaries 0..{layers}"
-        elif plane.boundary == layers and not plane.is_final:
-            yield f"planes.{plane.name}: boundary {layers} is the final state; state must be pre_norm or post_norm"
-        elif plane.boundary < layers and plane.is_final:
-            yield f"planes.{plane.name}: state {plane.state} is for boundary {layers} only, not for {plane.boundary}"
-    places: dict[tuple[int, str], str] = {}
-    for plane in contract.planes:
-        key = (plane.boundary, plane.state)
-        if key in places:
-            yield f"planes.{plane.name}: the same boundary and state as {places[key]!r}"
-        places.setdefault(key, plane.name)
-
-
-def _drafter_defects(contract: Contract) -> Iterator[str]:
-    """A draft vocabulary or a d2t that cannot be, or an fc left out where widths differ."""
-    drafter, target = contract.drafter, contract.target
-    own, width = drafter.hidden_size, len(drafter.input) * target.hidden_size
-    if drafter.draft_vocab_size > target.vocab_size:
-        yield f"drafter.draft_vocab_size: {drafter.draft_vocab_size} is more than the target's {target.vocab_size}"
-    if drafter.draft_vocab_size < target.vocab_size and drafter.d2t == "none":
-        yield "drafter.d2t: none, but the draft vocabulary is smaller than the target's; say offset or absolute"
-    if drafter.draft_vocab_size < target.vocab_size and drafter.lm_head == "target":
-        yield "drafter.lm_head: target, but the draft vocabulary is smaller than the target's"
-    if drafter.embedding == "target" and own != target.hidden_size:
-        yield f"drafter.embedding: target, but its width {target.hidden_size} is not the drafter's {own}"
-    if not drafter.fc.present and width != own:
-        yield f"drafter.fc: absent, but {len(drafter.input)} planes are {width} wide and the drafter {own}"
+        return next((bounds for known, bounds in self.tolerance.items() if known == dtype), None)

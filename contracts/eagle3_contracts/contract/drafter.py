@@ -7,6 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from eagle3_contracts.contract.base import Count, Name, Table, Text
+from eagle3_contracts.contract.defects import Defect, TableError
+from eagle3_contracts.contract.formats import Dtype
+from eagle3_contracts.contract.rope import Rope
 from eagle3_contracts.contract.target import Norm
 
 
@@ -16,16 +19,16 @@ class GqaAttention(Table):
     kind: Literal["gqa"]
     heads: Count
     kv_heads: Count
-    head_dim: Count
-    qk_norm: bool = False
-    bias: bool = False
-    sliding_window: Count | None = None
+    head_dim: Count = Field(description="written out: heads x head_dim need not be hidden_size")
+    qk_norm: bool = Field(default=False, description="a norm on queries and keys (Qwen3)")
+    bias: bool = Field(default=False, description="attention_bias")
+    sliding_window: Count | None = Field(default=None, description="tokens that attention reaches back")
     sinks: bool = Field(default=False, description="learned attention sinks (gpt-oss)")
 
     @model_validator(mode="after")
     def _check_groups(self) -> Self:
         if self.heads % self.kv_heads:
-            raise ValueError(f"{self.heads} heads do not divide into {self.kv_heads} kv_heads")
+            raise TableError((Defect("heads", str(self.heads), f"a multiple of kv_heads, {self.kv_heads}"),))
         return self
 
 
@@ -34,12 +37,12 @@ class MlaAttention(Table):
 
     kind: Literal["mla"]
     heads: Count
-    q_lora_rank: Count | None = None
+    q_lora_rank: Count | None = Field(default=None, description="absent: queries are not compressed")
     kv_lora_rank: Count
     qk_nope_head_dim: Count
     qk_rope_head_dim: Count
     v_head_dim: Count
-    bias: bool = False
+    bias: bool = Field(default=False, description="attention_bias")
 
 
 Attention = Annotated[GqaAttention | MlaAttention, Field(discriminator="kind")]
@@ -53,37 +56,16 @@ class FcInput(Table):
     ``fc_norm.{i}.weight``). ``present = false``: the drafter has no fc (one plane of the drafter's width).
     """
 
-    present: bool = True
-    bias: bool = False
-    input_norm: Literal["none", "joint", "per_plane"] = "none"
-
-
-class Rope(Table):
-    """Rotary positions as the drafter was trained with, not as a config claims.
-
-    ``layout``: ``half`` pairs channel i with i + d/2 (NeoX), ``interleaved`` pairs 2i with 2i + 1.
-    Parameters of a scaled ``type`` are written out; names are those of transformers' rope_parameters.
-    """
-
-    theta: float = Field(gt=0)
-    layout: Literal["half", "interleaved"] = "half"
-    type: Literal["default", "linear", "dynamic", "yarn", "llama3", "longrope"] = "default"
-    factor: float | None = Field(default=None, gt=0)
-    original_max_position: Count | None = None
-    low_freq_factor: float | None = None
-    high_freq_factor: float | None = None
-    beta_fast: float | None = None
-    beta_slow: float | None = None
-    mscale: float | None = None
-    mscale_all_dim: float | None = None
-    partial_factor: float = Field(default=1.0, gt=0, le=1)
+    present: bool = Field(default=True, description="false: planes reach the layer as they are")
+    bias: bool = Field(default=False, description="fc.bias")
+    input_norm: Literal["none", "joint", "per_plane"] = Field(
+        default="none", description="joint: norm_before_fc, input_norm.weight; per_plane: fc_norm.{i}.weight"
+    )
 
     @model_validator(mode="after")
-    def _check_scaling(self) -> Self:
-        if self.type == "default" and self.factor is not None:
-            raise ValueError("type is default, which takes no factor; name the scaling type or drop the factor")
-        if self.type != "default" and self.factor is None:
-            raise ValueError(f"type {self.type} needs its factor")
+    def _check_absence(self) -> Self:
+        if not self.present and (self.bias or self.input_norm != "none"):
+            raise TableError((Defect("present", "false", "true, since bias and input_norm belong to an fc"),))
         return self
 
 
@@ -91,29 +73,52 @@ class Drafter(Table):
     """The drafter's input and architecture.
 
     ``input``: plane names in the order of concatenation into fc. ``last_hidden``: the plane that training
-    targets are computed from, or ``none``. ``recurrent``: what the next step gets, the layer's output
-    before or after the drafter's own norm (``norm_output`` of speculators, vLLM and SGLang);
-    ``head_norm``: that norm is applied before lm_head (``norm_output`` of SpecForge: the same word for
-    another thing). ``residual``: what the first layer adds back, the state before or after hidden_norm
-    (``norm_before_residual``).
+    targets are computed from, or ``none`` (EAGLE's own code trains on logits). ``last_hidden_norm``: the
+    target's final norm is applied to that plane before the target's head; absent, it is applied to every
+    state but ``post_norm`` (speculators 0.3.0 left it out, PR #313).
+
+    ``recurrent``: what the next step gets, the layer's output before or after the drafter's own norm
+    (``norm_output`` of speculators, vLLM and SGLang); ``head_norm``: that norm is applied before lm_head
+    (``norm_output`` of SpecForge: the same word for another thing). ``residual``: what the first layer adds
+    back, the state before or after hidden_norm (``norm_before_residual``). ``hidden_norm = "chained"``: the
+    state passes input_layernorm before hidden_norm, as in ModelOpt 0.43 to 0.47 (modeling_eagle.py:71-80).
+
+    ``embedding = "target"``: the target's rows, stored or borrowed. ``lm_head``: ``own`` is trained (EAGLE,
+    SpecForge, ModelOpt), ``target`` the target's whole head, ``target_rows`` the target's rows of the draft
+    vocabulary, frozen (speculators 0.9), ``embedding`` the drafter's own embedding (tie_word_embeddings).
     """
 
-    architecture: Text | None = None
-    input: Annotated[tuple[Name, ...], Field(min_length=1)]
-    last_hidden: Name = "none"
-    hidden_size: Count
-    layers: Count = 1
+    architecture: Text | None = Field(default=None, description="the class that the drafter's config.json names")
+    dtype: Dtype | None = Field(default=None, description="of the drafter's weights; absent: the target's")
+    input: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(description="planes, in order, into fc")
+    last_hidden: Name = Field(default="none", description="plane that training targets are computed from, or none")
+    last_hidden_norm: bool | None = Field(
+        default=None, description="final norm on last_hidden before the head; absent: unless it is post_norm"
+    )
+    hidden_size: Count = Field(description="the drafter's width; need not be the target's")
+    layers: Count = Field(default=1, description="decoder layers; the first one takes embedding and state")
     attention: Attention
     intermediate_size: Count
-    activation: Text = "silu"
-    draft_vocab_size: Count
-    d2t: Literal["offset", "absolute", "none"]
+    activation: Text = Field(default="silu", description="of the MLP, as transformers' hidden_act")
+    draft_vocab_size: Count = Field(description="rows of lm_head")
+    d2t: Literal["offset", "absolute", "none"] = Field(
+        description="offset: target id = draft id + d2t (every tool); absolute: target id = d2t; none: same ids"
+    )
     embedding: Literal["own", "target"]
-    lm_head: Literal["own", "target"]
+    lm_head: Literal["own", "target", "target_rows", "embedding"]
     fc: FcInput
     norm: Norm | None = Field(default=None, description="the drafter's own norms; absent: like the target's")
-    residual: Literal["pre_norm", "post_norm"] = "pre_norm"
-    recurrent: Literal["pre_norm", "post_norm"] = "pre_norm"
-    head_norm: bool = True
+    embedding_norm: bool = Field(default=True, description="input_layernorm on the embedding in the first layer")
+    hidden_norm: Literal["own", "chained"] = Field(
+        default="own", description="chained: hidden_norm(input_layernorm(state)), ModelOpt 0.43 to 0.47"
+    )
+    residual: Literal["pre_norm", "post_norm"] = Field(
+        default="pre_norm", description="state added back by the first layer; post_norm: norm_before_residual"
+    )
+    recurrent: Literal["pre_norm", "post_norm"] = Field(
+        default="pre_norm", description="what the next step gets; post_norm: norm_output of speculators and engines"
+    )
+    head_norm: bool = Field(default=True, description="the drafter's norm before lm_head (norm_output of SpecForge)")
+    training_steps: Count | None = Field(default=None, description="recurrent steps seen in training (ttt_length)")
     rope: Rope
-    max_position: Count
+    max_position: Count = Field(description="positions the drafter was trained for")

@@ -7,6 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from eagle3_contracts.contract.base import Name, Table, Text
+from eagle3_contracts.contract.defects import Defect, TableError
+
+State = Literal["raw", "pre_norm", "post_norm"]
 
 
 class NormRange(Table):
@@ -17,13 +20,13 @@ class NormRange(Table):
     """
 
     median: Annotated[tuple[float, float], Field(description="[low, high], inclusive")]
-    origin: Text
+    origin: Text = Field(description="where and on what the numbers were measured")
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
         low, high = self.median
         if not 0 <= low < high:
-            raise ValueError(f"the range is [{low:g}, {high:g}]; give 0 <= low < high")
+            raise TableError((Defect("median", f"[{low:g}, {high:g}]", "[low, high] with 0 <= low < high"),))
         return self
 
 
@@ -35,10 +38,12 @@ class Plane(Table):
     AngelSlim store it): tools disagree in silence.
     """
 
-    name: Name
-    boundary: Annotated[int, Field(ge=0)]
-    state: Literal["raw", "pre_norm", "post_norm"] = "raw"
-    norm: NormRange | None = None
+    name: Name = Field(description="what the other tables call this plane")
+    boundary: Annotated[int, Field(ge=0)] = Field(
+        description="k of R[k]: 0 is the embedding output, k the output of layer k - 1, n the last layer's output"
+    )
+    state: State = Field(default="raw", description="boundary n: pre_norm or post_norm; below n: raw")
+    norm: NormRange | None = Field(default=None, description="the measured range of norms; absent: nobody measured")
 
     @property
     def is_final(self) -> bool:
