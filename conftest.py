@@ -6,7 +6,7 @@ import os
 
 from hypothesis import settings
 
-pytest_plugins = ["eagle3_contracts.plugin"]
+pytest_plugins = ["eagle3_contracts.plugin", "pytester"]
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("nightly", deadline=None, max_examples=1000)

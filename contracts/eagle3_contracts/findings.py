@@ -99,6 +99,17 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return next((verdict for verdict in _GRAVITY if verdict in found), Verdict.ERRORED)
 
 
+def decides(findings: Iterable[Finding]) -> bool:
+    """Tell whether findings prove anything: some clause passed or failed.
+
+    The document's own clauses count only where nothing else was looked at: that a contract is sound says
+    nothing about a subject whose every clause was skipped.
+    """
+    seen = list(findings)
+    subjects = [item for item in seen if item.stage != "contract"]
+    return any(item.verdict in {Verdict.PASSED, Verdict.FAILED} for item in subjects or seen)
+
+
 def exit_code(findings: Iterable[Finding], *, strict: bool = False) -> int:
     """Turn findings into an exit code: 1 a violation of a must, 3 something unchecked, 0 otherwise.
 
@@ -109,6 +120,5 @@ def exit_code(findings: Iterable[Finding], *, strict: bool = False) -> int:
     binding = {Level.MUST, Level.SHOULD} if strict else {Level.MUST}
     if any(item.verdict is Verdict.FAILED and item.level in binding for item in seen):
         return 1
-    decided = any(item.verdict in {Verdict.PASSED, Verdict.FAILED} for item in seen)
     unchecked = any(item.verdict is Verdict.ERRORED for item in seen)
-    return 3 if unchecked or not decided else 0
+    return 3 if unchecked or not decides(seen) else 0

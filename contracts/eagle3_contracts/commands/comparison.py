@@ -1,0 +1,30 @@
+"""``diff``: what changed between two contracts."""
+
+from __future__ import annotations
+
+import argparse
+
+from eagle3_contracts.commands.printing import print_json, print_lines
+
+
+def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
+    """Add the two contracts."""
+    for name, metavar in (("old", "A"), ("new", "B")):
+        parser.add_argument(name, metavar=metavar, help="NAME, NAME@VERSION or the path of a .toml file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every change with its kind; 0 also where contracts differ."""
+    from eagle3_contracts.contract import load_contract
+    from eagle3_contracts.contract.comparing import compare
+
+    found = compare(load_contract(arguments.old), load_contract(arguments.new))
+    if arguments.json:
+        print_json(found.as_dict())
+        return 0
+    kind = "no change" if found.kind is None else f"{found.kind}, {len(found.changes)} changes"
+    lines = [f"{found.old} -> {found.new}: {kind}", *(f"  {change}" for change in found.changes)]
+    if found.version_suffices is False:
+        lines.append(f"the new version number is too low: these changes call for {found.required_version} at least")
+    print_lines(lines)
+    return 0

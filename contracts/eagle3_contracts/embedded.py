@@ -1,0 +1,37 @@
+"""The embedded default: a tiny trained target and datasets captured from it, which the package brings along.
+
+Standard library only, so that the plugin can list what it would check without opening anything.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eagle3_contracts.subjects import Subject
+
+NAME, VERSION = "tiny-llama-eagle3", "1.0.0"
+
+CONTRACT = f"{NAME}@{VERSION}"
+"""The contract that the embedded subjects are checked against."""
+
+
+def golden_root() -> Path:
+    """Find the recordings: inside the package when installed from a wheel, at the top of a source tree."""
+    package = Path(__file__).resolve().parent
+    inside = package / "golden"
+    return inside if inside.is_dir() else package.parent.parent / "golden"
+
+
+def embedded_target() -> Path:
+    """Give the folder of the embedded target."""
+    return golden_root() / NAME / VERSION
+
+
+def embedded_subjects() -> tuple[Subject, ...]:
+    """List the embedded subjects: the capture of the embedded target, and each dataset recorded from it."""
+    folder = embedded_target() / "datasets"
+    datasets = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+    return (
+        Subject("capture", "embedded", "embedded"),
+        *(Subject("dataset", str(path), path.name) for path in datasets),
+    )

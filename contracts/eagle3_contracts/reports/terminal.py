@@ -1,0 +1,100 @@
+"""Findings as text that stands alone.
+
+Standard library only. What comes from a subject (names of files and tensors) is printed without its control
+characters: a file name must not drive the terminal.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from eagle3_contracts.findings import Finding, Level, Verdict
+from eagle3_contracts.registry import STAGES
+
+UNCHECKED = "COULD NOT CHECK"
+WIDTH = 110
+
+_HEADINGS = {Verdict.FAILED: "FAILED", Verdict.ERRORED: UNCHECKED, Verdict.PASSED: "passed", Verdict.SKIPPED: "skipped"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    r"""Write control characters, lone surrogates and what reverses the direction of text as ``\x1b``."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def describe_finding(finding: Finding) -> str:
+    """Write one finding: what was observed, expected, where, measure and bound, and what mends it."""
+    heading = _HEADINGS[finding.verdict]
+    if finding.verdict is Verdict.FAILED and finding.level is Level.SHOULD:
+        heading = "violated"
+    rung = f", rung: {finding.rung}" if finding.rung else ""
+    lines = [plain(f"{heading} {finding.clause} ({finding.level}) on {finding.subject}{rung}")]
+    rows = {
+        "observed": finding.observed,
+        "expected": finding.expected,
+        "where": str(finding.where),
+        "measure": _describe_measure(finding),
+        "hint": finding.hint,
+    }
+    for name, text in rows.items():
+        if text:
+            lines += _wrap(f"{name}:", plain(text))
+    return "\n".join(lines)
+
+
+def describe_counts(findings: Iterable[Finding]) -> list[str]:
+    """Count verdicts stage by stage, one line each, in the stages' order."""
+    seen = list(findings)
+    lines = []
+    for stage in STAGES:
+        here = [item for item in seen if item.stage == stage]
+        if here:
+            counts = ", ".join(f"{sum(item.verdict is verdict for item in here)} {verdict}" for verdict in _shown(here))
+            violated = sum(_is_violated_should(item) for item in here)
+            lines.append(f"{stage:<10} {counts}" + (f" ({violated} of a should)" if violated else ""))
+    return lines
+
+
+def violated_shoulds(findings: Iterable[Finding]) -> list[Finding]:
+    """Pick the violations that do not fail a run."""
+    return [item for item in findings if _is_violated_should(item)]
+
+
+def _is_violated_should(finding: Finding) -> bool:
+    return finding.verdict is Verdict.FAILED and finding.level is Level.SHOULD
+
+
+def _shown(findings: Sequence[Finding]) -> list[Verdict]:
+    present = {item.verdict for item in findings}
+    return [verdict for verdict in Verdict if verdict in present]
+
+
+def _describe_measure(finding: Finding) -> str:
+    if finding.measure is None:
+        return ""
+    bound = "" if finding.bound is None else f", bound {_number(finding.bound)}"
+    return f"{_number(finding.measure)}{bound}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else str(value)
+
+
+def _wrap(name: str, text: str) -> list[str]:
+    """Indent a field under its heading; its own line breaks are kept."""
+    lines: list[str] = []
+    for part in text.splitlines():
+        first = f"  {name:<10}" if not lines else " " * 12
+        lines += textwrap.wrap(
+            part,
+            WIDTH,
+            initial_indent=first,
+            subsequent_indent=" " * 12,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return lines

@@ -1,0 +1,158 @@
+"""What one run checks: the contract, the subjects, and one case per clause and subject.
+
+Standard library only, and nothing is opened: listing the cases reads no subject and no contract.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eagle3_contracts import embedded as default
+from eagle3_contracts.registry import STAGES, Clause, clauses_of
+from eagle3_contracts.run import DOCUMENT
+from eagle3_contracts.subjects import Options, Subject
+from eagle3_contracts.testing import settings
+from eagle3_contracts.testing.settings import SUBJECT_SETTINGS, Given, SettingError
+
+REPORT_SUFFIXES = (".json", ".html")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One run's choices.
+
+    ``contract``: the reference, None if none was named. ``subjects``: without the document itself, which is
+    always checked. ``required``: stages of which no clause may be skipped or unchecked.
+    """
+
+    contract: str | None = None
+    subjects: tuple[Subject, ...] = ()
+    options: Options = field(default_factory=Options)
+    required: tuple[str, ...] = ()
+    strict: bool = False
+    reports: tuple[Path, ...] = ()
+    embedded: bool = False
+
+    def subjects_of(self, stage: str) -> tuple[Subject, ...]:
+        """Give the subjects of a stage; the document is the one subject of the stage ``contract``."""
+        return (DOCUMENT,) if stage == DOCUMENT.stage else tuple(s for s in self.subjects if s.stage == stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One clause to check on one subject; ``subject`` is None where none was given."""
+
+    clause: Clause
+    subject: Subject | None
+    id: str
+
+
+def select(given: Mapping[str, Given]) -> Selection:
+    """Turn settings into a selection; raise ``SettingError`` where they contradict each other or name nothing."""
+    embedded = _is_embedded(given)
+    reference = given.get(settings.CONTRACT.option)
+    target = given.get(settings.TARGET.option)
+    scan = given.get(settings.SCAN.option)
+    strict = given.get(settings.STRICT.option)
+    return Selection(
+        contract=reference.value if reference else default.CONTRACT if embedded else None,
+        subjects=default.embedded_subjects() if embedded else _given_subjects(given),
+        options=Options(
+            target=target.value if target else str(default.embedded_target()) if embedded else None,
+            scan=scan.value if scan else Options().scan,
+        ),
+        required=_required_stages(given.get(settings.REQUIRE.option)),
+        strict=strict is not None and strict.value == settings.TRUE,
+        reports=_report_paths(given.get(settings.REPORT.option)),
+        embedded=embedded,
+    )
+
+
+def demand_subject(selection: Selection) -> None:
+    """Raise ``SettingError`` if there is nothing to check."""
+    if not selection.subjects:
+        names = ", ".join(f"{setting.option} {setting.metavar}" for setting in SUBJECT_SETTINGS)
+        raise SettingError(
+            f"no subject was given, so there is nothing to check; give one ({names}), or check the tiny "
+            f"target that the package brings along: {settings.SUBJECT.option}=embedded"
+        )
+
+
+def demand_contract(selection: Selection) -> None:
+    """Raise ``SettingError`` if there is nothing to check subjects against."""
+    if selection.contract is None:
+        raise SettingError(
+            f"subjects were given, but no contract to check them against; name one: {settings.CONTRACT.option} NAME "
+            "(`eagle3-contracts list` lists the names)"
+        )
+
+
+def cases_of(stage: str, selection: Selection) -> tuple[Case, ...]:
+    """List a stage's cases, clause by clause; without a subject one case per clause, to be skipped."""
+    subjects = selection.subjects_of(stage)
+    return tuple(
+        Case(item, subject, f"{item.id}@{subject.label}" if subject and len(subjects) > 1 else item.id)
+        for item in clauses_of(stage)
+        for subject in (subjects or (None,))
+    )
+
+
+def explain_absence(stage: str) -> str:
+    """Say why a stage without a subject is not checked, and what to give."""
+    options = [f"{item.option} {item.metavar}" for item in SUBJECT_SETTINGS if item.stage == stage]
+    return f"no {stage} was given; to check one: {' or '.join(options)}"
+
+
+def label_subjects(stage: str, values: Sequence[str]) -> tuple[Subject, ...]:
+    """Name subjects by the end of their value, taking in as much of it as tells them apart."""
+    values = tuple(dict.fromkeys(values))
+    depths = range(1, max((len(Path(value).parts) for value in values), default=1) + 1)
+    for depth in depths:
+        labels = ["/".join(Path(value).parts[-depth:]) or value for value in values]
+        if max(Counter(labels).values(), default=1) == 1:
+            break
+    return tuple(Subject(stage, value, label) for value, label in zip(values, labels, strict=True))
+
+
+def _given_subjects(given: Mapping[str, Given]) -> tuple[Subject, ...]:
+    found = [(item.stage, given[item.option].values) for item in SUBJECT_SETTINGS if item.option in given]
+    return tuple(subject for stage, values in found for subject in label_subjects(stage, values))
+
+
+def _is_embedded(given: Mapping[str, Given]) -> bool:
+    """Tell whether the embedded default is meant: it yields to subjects that were given as strongly, or stronger."""
+    wish = given.get(settings.SUBJECT.option)
+    if wish is None:
+        return False
+    rivals = [given[item.option] for item in SUBJECT_SETTINGS if item.option in given]
+    equal = [rival for rival in rivals if rival.source is wish.source]
+    if equal and not any(rival.source < wish.source for rival in rivals):
+        raise SettingError(
+            f"{wish.name}=embedded and {equal[0].name} name different subjects; the embedded default never fills "
+            "a stage beside others, so remove one of the two"
+        )
+    return all(wish.source < rival.source for rival in rivals)
+
+
+def _required_stages(given: Given | None) -> tuple[str, ...]:
+    stages = tuple(name.strip() for name in given.value.split(",")) if given else ()
+    for name in stages:
+        if name not in STAGES:
+            known = ", ".join(STAGES)
+            raise SettingError(f"{given and given.name}: this version has no stage {name!r}; it has {known}")
+    return stages
+
+
+def _report_paths(given: Given | None) -> tuple[Path, ...]:
+    paths = tuple(Path(value) for value in given.values) if given else ()
+    for path in paths:
+        if path.suffix not in REPORT_SUFFIXES:
+            known = " or ".join(REPORT_SUFFIXES)
+            raise SettingError(
+                f"{given and given.name}: {path.name} ends neither in {known}; "
+                "for JUnit XML use pytest's own --junitxml, which carries the findings as properties"
+            )
+    return paths

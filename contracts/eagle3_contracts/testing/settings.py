@@ -1,0 +1,199 @@
+"""What the user chose: one table of settings, each an option, an environment variable and an ini key.
+
+Standard library only. An option beats its variable, the variable its ini key, the ini key the default.
+A setting that is present but empty is an error: `--contract-target=$TARGET` with TARGET unset must never
+check less than was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+PREFIX = "EAGLE3_CONTRACT"
+"""Every variable of this project that starts so is a setting; any other with this prefix is a typing error."""
+
+TRUE, FALSE = "true", "false"
+
+
+class Source(IntEnum):
+    """Where a value was given, strongest first."""
+
+    OPTION = 0
+    VARIABLE = 1
+    INI = 2
+
+
+class SettingError(Exception):
+    """A choice that cannot be followed: one sentence that says why, and what to write instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing the user may choose.
+
+    ``option``: its name on pytest's command line; the variable and the ini key follow from it. ``stage``: the
+    stage whose subjects it names, if it does. ``path``: values are paths, relative to where they were written.
+    ``choices``: the only values there are. ``flag``: given without a value, it means "true".
+    """
+
+    option: str
+    help: str
+    metavar: str = "VALUE"
+    stage: str = ""
+    many: bool = False
+    path: bool = False
+    flag: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The ini key, and the option's destination."""
+        return self.option.removeprefix("--").replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return "EAGLE3_" + self.key.upper()
+
+    def name_at(self, source: Source) -> str:
+        """Name the setting as the user wrote it there."""
+        return {Source.OPTION: self.option, Source.VARIABLE: self.variable, Source.INI: f"ini key {self.key}"}[source]
+
+
+CONTRACT = Setting("--contract", "the contract: NAME, NAME@VERSION or the path of a .toml file", "NAME")
+CAPTURE = Setting(
+    "--contract-capture",
+    "capture code under test: module:function, transformers, or embedded (repeatable)",
+    "CODE",
+    stage="capture",
+    many=True,
+)
+HIDDEN_STATES = Setting(
+    "--contract-hidden-states",
+    "a dataset of hidden states: a folder or a file (repeatable)",
+    "PATH",
+    stage="dataset",
+    many=True,
+    path=True,
+)
+TARGET = Setting("--contract-target", "the target's weights, whole or in part: a folder or a file", "PATH", path=True)
+SUBJECT = Setting(
+    "--contract-subject",
+    "embedded: check the tiny target and datasets that the package brings along",
+    "embedded",
+    choices=("embedded",),
+)
+SCAN = Setting(
+    "--contract-scan",
+    "how much of a dataset is read: headers, sample (default) or full",
+    "headers|sample|full",
+    choices=("headers", "sample", "full"),
+)
+REQUIRE = Setting(
+    "--contract-require", "stages, separated by commas, of which no clause may be skipped or unchecked", "STAGES"
+)
+STRICT = Setting("--contract-strict", "a violated should fails too", "true|false", flag=True, choices=(TRUE, FALSE))
+REPORT = Setting(
+    "--contract-report", "write the findings to this .json or .html file (repeatable)", "PATH", many=True, path=True
+)
+
+SETTINGS: tuple[Setting, ...] = (
+    CONTRACT, CAPTURE, HIDDEN_STATES, TARGET, SUBJECT, SCAN, REQUIRE, STRICT, REPORT,
+)  # fmt: skip
+"""One row each. A stage that arrives later adds the row that names its subjects, and nothing else here."""
+
+SUBJECT_SETTINGS: tuple[Setting, ...] = tuple(item for item in SETTINGS if item.stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The values of one setting, and where they were given."""
+
+    setting: Setting
+    values: tuple[str, ...]
+    source: Source
+
+    @property
+    def value(self) -> str:
+        """The only value, or the last of several."""
+        return self.values[-1]
+
+    @property
+    def name(self) -> str:
+        """Name the setting as the user wrote it."""
+        return self.setting.name_at(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where values come from: readers of the option and of the ini key by name, the environment, and two folders.
+
+    The readers give None for what was not given, a string, or a list of strings.
+    """
+
+    option: Callable[[str], object]
+    ini: Callable[[str], object]
+    environ: Mapping[str, str]
+    invoked_in: Path
+    configured_in: Path
+
+
+def read_settings(places: Places) -> dict[str, Given]:
+    """Read every setting that was given, by option name; raise ``SettingError`` for an empty or unknown value."""
+    found = (_read_setting(setting, places) for setting in SETTINGS)
+    return {given.setting.option: given for given in found if given is not None}
+
+
+def read_options(places: Places) -> tuple[str, ...]:
+    """Name the options that stand on the command line."""
+    return tuple(setting.option for setting in SETTINGS if places.option(setting.key) is not None)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Find the variables that look like settings and are none: name to the one that may have been meant, or ''."""
+    known = [setting.variable for setting in SETTINGS]
+    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    if not strange:
+        return {}
+    import difflib
+
+    return {name: next(iter(difflib.get_close_matches(name, known, n=1)), "") for name in strange}
+
+
+def _read_setting(setting: Setting, places: Places) -> Given | None:
+    raw = {
+        Source.OPTION: places.option(setting.key),
+        Source.VARIABLE: places.environ.get(setting.variable),
+        Source.INI: places.ini(setting.key),
+    }
+    for source, value in raw.items():
+        if value is not None:
+            base = places.configured_in if source is Source.INI else places.invoked_in
+            return Given(setting, _read_values(setting, source, value, base), source)
+    return None
+
+
+def _read_values(setting: Setting, source: Source, value: object, base: Path) -> tuple[str, ...]:
+    """Split what was written into values: several stand on lines of their own, in a variable as in an ini file."""
+    written = [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
+    if source is not Source.OPTION and setting.many:
+        written = [line for item in written for line in item.splitlines() if line.strip()]
+    values = [item.strip() for item in written]
+    name = setting.name_at(source)
+    if not values or not all(values):
+        raise SettingError(
+            f"{name} is set but empty, so it is not known what to check; "
+            f"give it a value ({setting.metavar}: {setting.help}) or remove it"
+        )
+    for item in values:
+        if setting.choices and item not in setting.choices:
+            raise SettingError(f"{name}: {item!r} is no choice; write one of {', '.join(setting.choices)}")
+    return tuple(str(base / item) if setting.path or _is_document(item) else item for item in values)
+
+
+def _is_document(value: str) -> bool:
+    """Tell whether a value is the path of a contract's file: such a path too is relative to where it was written."""
+    return value.endswith(".toml")
