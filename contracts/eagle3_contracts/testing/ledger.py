@@ -99,7 +99,7 @@ class Ledger:
     def complaints(self, required: Sequence[str]) -> list[str]:
         """Say, one sentence each, why the run proves less than was asked for."""
         complaints = []
-        if not decides(self.findings):
+        if self.ran and not decides(self.findings):
             complaints.append(self._explain_undecided())
         for stage in required:
             complaints += self._unmet(stage)
@@ -109,7 +109,7 @@ class Ledger:
         reasons = [f"no {stage} was given" for stage in STAGES if stage in self.absent]
         skipped = sum(item.verdict is Verdict.SKIPPED for item in self.findings)
         errored = sum(item.verdict is Verdict.ERRORED for item in self.findings)
-        reasons += [f"{skipped} findings were skipped"] if skipped else []
+        reasons += [f"{skipped} skipped"] if skipped else []
         reasons += [f"{errored} could not be checked"] if errored else []
         reasons += [f"{len(self.silent)} tests ended without a finding"] if self.silent else []
         return "no clause passed or failed, so this run proves nothing: " + "; ".join(reasons)
