@@ -1,0 +1,62 @@
+"""The values of captured rows: finite, written, and of the declared norm."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from eagle3_contracts.clauses.capture.answers import find_obstacle
+from eagle3_contracts.clauses.rows import judge_finite, judge_norms, judge_zero_rows
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.evidence import Array, CaptureEvidence, PlaneRecord, Tally
+from eagle3_contracts.findings import Finding, Where
+from eagle3_contracts.numerics import QuantileSketch
+from eagle3_contracts.registry import Clause
+
+
+def check_finite(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
+    """Fail for every plane that holds NaN or infinite values."""
+    obstacle = find_obstacle(evidence)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    return judge_finite(clause, evidence.subject, contract.stored_planes(), _records(evidence))
+
+
+def check_zero_rows(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
+    """Fail for every plane that holds rows of zeros."""
+    obstacle = find_obstacle(evidence)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    return judge_zero_rows(clause, evidence.subject, contract.stored_planes(), _records(evidence))
+
+
+def check_norm_range(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
+    """Fail for every plane whose median norm leaves its declared range; skipped if none declares one."""
+    obstacle = find_obstacle(evidence)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    return judge_norms(clause, evidence.subject, contract.stored_planes(), _records(evidence))
+
+
+def _records(evidence: CaptureEvidence) -> list[PlaneRecord]:
+    """Gather the same statistics that dataset evidence holds, over requests with as many planes as the first."""
+    count = len(evidence.alone[0].planes)
+    alike = [request.planes for request in evidence.alone if len(request.planes) == count]
+    return [_record([planes[index] for planes in alike]) for index in range(count)]
+
+
+def _record(parts: list[Array]) -> PlaneRecord:
+    rows = np.concatenate(parts)
+    places = np.concatenate([np.arange(len(part)) for part in parts])
+    finite = np.asarray(np.isfinite(rows).all(axis=1))
+    return PlaneRecord(
+        rows=len(rows),
+        nonfinite=_tally(np.logical_not(finite), places),
+        zero=_tally((rows == 0).all(axis=1), places),
+        norms=QuantileSketch.of(np.linalg.norm(rows[finite].astype(np.float64), axis=1)),
+    )
+
+
+def _tally(marked: npt.NDArray[np.bool_], places: npt.NDArray[np.intp]) -> Tally:
+    first = tuple(Where(token=int(place)) for place in places[marked][:5])
+    return Tally(int(marked.sum()), first)

@@ -1,0 +1,125 @@
+"""Values of a dataset: loss mask, token ids, and the rows of its planes."""
+
+from __future__ import annotations
+
+from eagle3_contracts.clauses.dataset.files import find_obstacle
+from eagle3_contracts.clauses.dataset.shapes import find_mask_obstacle
+from eagle3_contracts.clauses.obstacles import Obstacle
+from eagle3_contracts.clauses.rows import judge_finite, judge_norms, judge_zero_rows
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.evidence import DatasetEvidence, Tally
+from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.registry import Clause
+
+
+def check_mask_values(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
+    """Fail if a mask holds other numbers than 0 and 1, or if all masks together are constant."""
+    del contract
+    obstacle = find_obstacle(evidence, values=True) or find_mask_obstacle(evidence)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    findings = []
+    if evidence.mask_other.count:
+        observed = f"{evidence.mask_other.count:,} mask entries are neither 0 nor 1"
+        findings.append(_say_mask(clause, evidence, evidence.mask_other, observed, "store the mask as 0 and 1"))
+    hint = (
+        "the mask is made from the chat template's generation marks: a template without them gives all zeros or all "
+        "ones. Make it again, and look at one sample's masked text"
+    )
+    for tally, what in ((evidence.mask_all_zero, "zero: no token is trained on"), (evidence.mask_all_one, "one")):
+        if tally.count and tally.count == evidence.samples:
+            observed = f"every mask entry of all {evidence.samples:,} samples is {what}"
+            findings.append(_say_mask(clause, evidence, tally, observed, hint))
+    constant = f"{evidence.mask_all_zero.count:,} samples all zeros, {evidence.mask_all_one.count:,} all ones"
+    passed = clause.find(
+        Verdict.PASSED, evidence.subject, observed=f"masks of {evidence.samples:,} samples are 0 and 1 ({constant})"
+    )
+    return findings or [passed]
+
+
+def _say_mask(clause: Clause, evidence: DatasetEvidence, tally: Tally, observed: str, hint: str) -> Finding:
+    return clause.find(
+        Verdict.FAILED,
+        evidence.subject,
+        observed=observed,
+        where=tally.first[0] if tally.first else Where(),
+        measure=float(tally.count),
+        bound=0.0,
+        hint=hint,
+    )
+
+
+def check_token_ids(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
+    """Fail for ids below zero, or beyond the target's vocabulary."""
+    obstacle = find_obstacle(evidence, values=True)
+    if obstacle is None and evidence.token_maximum is None:
+        obstacle = Obstacle("the files hold no token ids")
+    if obstacle is not None or evidence.token_maximum is None:
+        return [(obstacle or Obstacle("no token ids")).finding(clause, evidence.subject)]
+    vocabulary, highest, below = contract.target.vocab_size, evidence.token_maximum, evidence.tokens_below_zero
+    expected = f"ids 0 to {vocabulary - 1:,} (target.vocab_size {vocabulary:,})"
+    hint = (
+        f"tokenise with the tokenizer of {contract.target.model}; ids of added tokens and of multimodal placeholders "
+        "may lie beyond the embedding, and -100 belongs into labels"
+    )
+    findings = []
+    if highest >= vocabulary:
+        findings.append(
+            clause.find(
+                Verdict.FAILED,
+                evidence.subject,
+                observed=f"the highest token id is {highest:,}",
+                expected=expected,
+                where=evidence.token_maximum_where,
+                measure=float(highest),
+                bound=float(vocabulary - 1),
+                hint=hint,
+            )
+        )
+    if below.count:
+        findings.append(
+            clause.find(
+                Verdict.FAILED,
+                evidence.subject,
+                observed=f"{below.count:,} token ids are below zero",
+                expected=expected,
+                where=below.first[0] if below.first else Where(),
+                measure=float(below.count),
+                bound=0.0,
+                hint=hint,
+            )
+        )
+    observed = f"the highest token id is {highest:,}"
+    passed = clause.find(
+        Verdict.PASSED,
+        evidence.subject,
+        observed=observed,
+        expected=expected,
+        measure=float(highest),
+        bound=float(vocabulary - 1),
+    )
+    return findings or [passed]
+
+
+def check_finite(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
+    """Fail for every plane that holds NaN or infinite values."""
+    obstacle = find_obstacle(evidence, values=True)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    return judge_finite(clause, evidence.subject, contract.stored_planes(evidence.format), evidence.planes)
+
+
+def check_zero_rows(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
+    """Fail for every plane that holds rows of zeros."""
+    obstacle = find_obstacle(evidence, values=True)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    return judge_zero_rows(clause, evidence.subject, contract.stored_planes(evidence.format), evidence.planes)
+
+
+def check_norm_range(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
+    """Fail for every plane whose median norm leaves its declared range; skipped if none declares one."""
+    obstacle = find_obstacle(evidence, values=True)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    return judge_norms(clause, evidence.subject, contract.stored_planes(evidence.format), evidence.planes)
