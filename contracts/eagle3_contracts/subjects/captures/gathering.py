@@ -1,0 +1,93 @@
+"""From a named capture to evidence: run it, then hold what it gave against the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.embedded import embedded_target
+from eagle3_contracts.evidence import Array, CapturedRequest, CaptureEvidence, Problem, TargetComparison
+from eagle3_contracts.subjects import Options, Subject
+from eagle3_contracts.subjects.captures.naming import CodeError, open_capture
+from eagle3_contracts.subjects.captures.requests import make_requests
+from eagle3_contracts.subjects.captures.running import run_requests
+
+if TYPE_CHECKING:
+    from eagle3_contracts.subjects.targets import Target
+
+
+def gather_capture(
+    contract: Contract, subject: Subject, options: Options, requests: Sequence[Sequence[int]] | None = None
+) -> CaptureEvidence:
+    """Run the capture that ``subject`` names; see ``captures.gather``."""
+    try:
+        capture = open_capture(contract, subject.value, options.target)
+    except CodeError as error:
+        remedy = "mend the code under test: it fails before anything is captured"
+        return CaptureEvidence(subject.label, problems=(Problem("crashed", str(error), remedy),))
+    asked = tuple(tuple(request) for request in requests or make_requests(contract.target.vocab_size, options.seed))
+    runs = run_requests(capture, asked)
+    compute_dtype, assumed = _compute_dtype(capture, contract)
+    comparison, mismatch = _compare(contract, subject, options, runs.alone)
+    return CaptureEvidence(
+        subject=subject.label,
+        alone=runs.alone,
+        batched=runs.batched,
+        repeated=runs.repeated,
+        held=runs.held,
+        compute_dtype=compute_dtype,
+        comparison=comparison,
+        problems=runs.problems + mismatch,
+        notes=runs.notes + assumed,
+        form=runs.form,
+        held_shapes=runs.held_shapes,
+        overlaps=runs.overlaps,
+    )
+
+
+def _compute_dtype(capture: Callable[..., Any], contract: Contract) -> tuple[str, tuple[str, ...]]:
+    """Give the dtype that the capture says it computes in, or the contract's, with a note that says so."""
+    declared = getattr(capture, "compute_dtype", None)
+    if isinstance(declared, str):
+        return declared, ()
+    dtype = contract.target.dtype
+    return dtype, (f"the capture has no attribute compute_dtype: {dtype}, the target's, is assumed",)
+
+
+def _compare(
+    contract: Contract, subject: Subject, options: Options, alone: tuple[CapturedRequest, ...]
+) -> tuple[TargetComparison | None, tuple[Problem, ...]]:
+    """Hold the planes against the target; what cannot be held against it is a problem of kind ``target``."""
+    if options.target is None and subject.value != "embedded":
+        return None, ()
+    samples, mismatch = _samples(contract, alone)
+    if not samples or mismatch:
+        return None, mismatch
+    from eagle3_contracts.subjects.targets.comparing import compare_planes
+
+    return compare_planes(_open_target(contract, options), contract, samples), ()
+
+
+def _open_target(contract: Contract, options: Options) -> Target:
+    """Open the target that was given, else the embedded one, by the route that its capture does not take."""
+    from eagle3_contracts.subjects.targets import open_target
+
+    if options.target is not None:
+        return open_target(options.target, contract)
+    return open_target(str(embedded_target()), contract, route="numpy")
+
+
+def _samples(
+    contract: Contract, alone: tuple[CapturedRequest, ...]
+) -> tuple[list[tuple[tuple[int, ...], Array]], tuple[Problem, ...]]:
+    """Give token ids and planes that fit each other and the target's width."""
+    width = contract.target.hidden_size
+    for request in alone:
+        rows = (len(request.token_ids), width)
+        if request.planes.shape[1:] != rows:
+            shape = list(request.planes.shape) if request.planes.size else [list(shape) for shape in request.shapes]
+            reason = f"planes {shape} for {rows[0]} token ids and width {rows[1]} cannot be held against the target"
+            remedy = "mend the shapes first: see capture.runs, capture.rows, capture.width"
+            return [], (Problem("target", reason, remedy),)
+    return [(request.token_ids, request.planes) for request in alone], ()
