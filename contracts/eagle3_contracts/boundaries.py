@@ -6,6 +6,32 @@ R[n] the last layer's output before the final norm. Ids belong to dialects (``ea
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["raw", "pre_norm", "post_norm", "branch"]
+"""What of the stream a tap shows. ``raw``: R[k], k < n. Boundary n: ``pre_norm`` R[n], ``post_norm``
+final_norm(R[n]). ``branch``: the last sublayer's output without the residual (SGLang's Gemma 3)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tap:
+    """What a tool really captures: a boundary and its state."""
+
+    boundary: int
+    state: State = "raw"
+
+    def __str__(self) -> str:
+        """Say it as an engineer would: ``R[31]``, ``final_norm(R[61])``."""
+        words = {"post_norm": f"final_norm(R[{self.boundary}])", "branch": f"R[{self.boundary}] without its residual"}
+        return words.get(self.state, f"R[{self.boundary}]")
+
+
+def tap_at(boundary: int, layers: int) -> Tap:
+    """Give the tap of the residual stream itself at a boundary: ``raw`` below n, ``pre_norm`` at n."""
+    return Tap(boundary, "pre_norm" if boundary == layers else "raw")
+
+
 
 def default_boundaries(layers: int) -> tuple[int, int, int]:
     """Give the three boundaries that EAGLE-3's reference code captures: 2, n//2, n-3.
