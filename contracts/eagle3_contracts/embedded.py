@@ -23,13 +23,13 @@ def golden_root() -> Path:
 
 
 def embedded_target() -> Path:
-    """Give the folder of the embedded target."""
-    return golden_root() / NAME / VERSION
+    """Give the folder of the embedded target: its config.json and weights."""
+    return golden_root() / NAME / VERSION / "target"
 
 
 def embedded_subjects() -> tuple[Subject, ...]:
     """List the embedded subjects: the capture of the embedded target, and each dataset recorded from it."""
-    folder = embedded_target() / "datasets"
+    folder = golden_root() / NAME / VERSION / "datasets"
     datasets = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     return (
         Subject("capture", "embedded", "embedded"),

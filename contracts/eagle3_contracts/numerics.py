@@ -13,8 +13,13 @@ import numpy.typing as npt
 
 _GROWTH = 1.02
 _LOG_GROWTH = float(np.log(_GROWTH))
-SINK_FACTOR = 8.0
-"""A token whose norm exceeds this multiple of the median norm at its boundary is a sink (massive activation)."""
+SINK_FACTOR = 4.0
+"""A token whose norm exceeds this multiple of the median norm at its boundary is a sink (massive activation).
+
+SmolLM2-135M, 1,000 tokens of prose: the first token reaches 202 times the median and five more 4.3 to 7.9 times;
+those six come within 0.001 to 0.023 of a neighbouring boundary, where the median is 0.22. 99 % of the tokens stay
+below 2.5 times.
+"""
 
 
 @dataclass(frozen=True, slots=True)

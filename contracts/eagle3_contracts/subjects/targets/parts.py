@@ -74,7 +74,7 @@ class PartialTarget:
             wide = wide - wide.mean(axis=-1, keepdims=True)
         scaled = wide / np.sqrt(np.mean(np.square(wide), axis=-1, keepdims=True) + norm.eps) * self.norm_vector
         bias = self._need("norm").removesuffix("weight") + "bias"
-        return (scaled + self._read(bias) if bias in self._files else scaled).astype(np.float32)
+        return np.asarray(scaled + self._read(bias) if bias in self._files else scaled, np.float32)
 
     def logits(self, state: Array) -> Array:
         """Give head(state) of [T, H], scaled and capped as the contract says; the head is read in slices."""
