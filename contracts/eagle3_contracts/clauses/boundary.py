@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from eagle3_contracts.clauses.causes import guess_cause
 from eagle3_contracts.clauses.states import Likeness, Placement, PlaneFit, name_planes
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.findings import Finding, Level, Verdict, Where
 from eagle3_contracts.registry import Clause
@@ -71,7 +72,7 @@ def _say_drift(
     return clause.find(
         Verdict.FAILED,
         subject,
-        observed=f"drift: plane {name_planes(drifting)} is nearest to its own boundary, but {worst.distance:.3g} from "
+        observed=f"drift: {name_planes(drifting)} nearest to its own boundary, but {worst.distance:.3g} from "
         f"it, more than {dtype} accounts for ({worst.rival} is at {worst.rival_distance:.3g})",
         expected=f"a median relative L2 of at most {placement.bound:.3g} ({dtype})",
         where=Where(plane=worst.plane.name),
@@ -111,14 +112,14 @@ def _say_right(clause: Clause, subject: str, placement: Placement) -> Finding:
     if placement.permuted:
         notes = f"; the declared ones in another order (see {clause.stage}.order)"
     elif bare := [fit for fit in placement.fits if fit.found.state == "branch"]:
-        notes = f"; plane {name_planes(bare)} without its residual (see {clause.stage}.residual)"
+        notes = f"; {name_planes(bare)} without its residual (see {clause.stage}.residual)"
     elif normed := [fit for fit in placement.fits if fit.found.state != fit.plane.state]:
-        notes = f"; plane {name_planes(normed)} in the other norm state (see {clause.stage}.final-state)"
+        notes = f"; {name_planes(normed)} in the other norm state (see {clause.stage}.final-state)"
     return clause.find(
         Verdict.PASSED,
         subject,
-        observed=f"{placement.found}{_say_shift(placement)}{notes}; {placement.tokens} tokens compared, "
-        f"{placement.sinks} sink tokens left out",
+        observed=f"{placement.found}{_say_shift(placement)}{notes}; {say_count(placement.tokens, 'token')} compared, "
+        f"{say_count(placement.sinks, 'sink token')} left out",
         expected=placement.declared,
         rung=placement.rung,
         measure=worst.distance,
@@ -128,4 +129,4 @@ def _say_right(clause: Clause, subject: str, placement: Placement) -> Finding:
 
 def _say_shift(placement: Placement) -> str:
     shifted = [fit for fit in placement.fits if fit.shift]
-    return f", {name_planes(shifted)} shifted by {shifted[0].shift:+d} token" if shifted else ""
+    return f" at token t{shifted[0].shift:+d} ({name_planes(shifted)})" if shifted else ""

@@ -28,7 +28,7 @@ def _strange_states(contract: Contract, unlike: Sequence[PlaneFit]) -> str:
     if scale != 1 and any(fit.plane.boundary == 0 for fit in unlike):
         return f"the embedding output is to be captured after its scale of {scale:g} (target.embed_scale)"
     return (
-        f"plane {name_planes(unlike)} was not computed by {contract.target.model} from these tokens: other weights or "
+        f"{name_planes(unlike)} not computed by {contract.target.model} from these tokens: other weights or "
         "another text, states of another request, quantised states read without their scales, or a rotated residual "
         "stream (QuaRot)"
     )

@@ -13,7 +13,7 @@ def judge_order(clause: Clause, subject: str, placement: Placement) -> Finding:
     if len(placement.fits) == 1:
         return Obstacle("one plane has no order", skips=True, rung=placement.rung).finding(clause, subject)
     if unknown := placement.unknown:
-        reason = f"what plane {name_planes(unknown)} holds could not be told, so that the order could not either"
+        reason = f"what {name_planes(unknown)} hold could not be told, so that the order could not either"
         where = Where(plane=unknown[0].plane.name)
         return Obstacle(reason, f"see {clause.stage}.boundary", where, placement.rung).finding(clause, subject)
     places = [place for fit in placement.fits if (place := _declared_place(fit, placement)) is not None]
@@ -48,5 +48,6 @@ def _say_disorder(clause: Clause, subject: str, placement: Placement) -> Finding
         measure=moved.declared_distance,
         bound=placement.bound,
         hint="these are the declared planes in another order: engines give planes in order of depth whatever the order "
-        f"of the ids, trainers concatenate them as they come. Write them as {name_planes(placement.fits)}",
+        "of the ids, trainers concatenate them as they come. Write them as "
+        + ", ".join(fit.plane.name for fit in placement.fits),
     )

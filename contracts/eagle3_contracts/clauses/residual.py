@@ -16,7 +16,7 @@ def judge_residual(clause: Clause, subject: str, placement: Placement) -> Findin
         return clause.find(
             Verdict.FAILED,
             subject,
-            observed=f"{placement.found}; plane {name_planes(bare)} is the output of a layer's last sublayer alone "
+            observed=f"{placement.found}; {name_planes(bare)} the output of a layer's last sublayer alone "
             f"({fit.distance:.3g} from it, {fit.declared_distance:.3g} from the residual stream)",
             where=Where(plane=fit.plane.name),
             rung=placement.rung,
@@ -29,7 +29,7 @@ def judge_residual(clause: Clause, subject: str, placement: Placement) -> Findin
         reason = "the target at hand does not give what a layer's last sublayer adds"
         return Obstacle(reason, "give a target in a supported format", rung=placement.rung).finding(clause, subject)
     if unknown := placement.unknown:
-        reason = f"what plane {name_planes(unknown)} holds could not be told"
+        reason = f"what {name_planes(unknown)} hold could not be told"
         where = Where(plane=unknown[0].plane.name)
         return Obstacle(reason, f"see {clause.stage}.boundary", where, placement.rung).finding(clause, subject)
     worst = max(placement.fits, key=lambda fit: fit.distance)

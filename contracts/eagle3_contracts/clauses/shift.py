@@ -21,7 +21,7 @@ def judge_shift(clause: Clause, subject: str, placement: Placement) -> Finding:
     if unclear:
         fit = unclear[0]
         reason = (
-            f"plane {name_planes(unclear)}: {fit.unshifted:.3g} from the nearest boundary at token t and "
+            f"{name_planes(unclear)}: {fit.unshifted:.3g} from the nearest boundary at token t and "
             f"{fit.shifted:.3g} at token t{fit.other_shift:+d}, too close to tell whose rows they are"
         )
         hint = f"see {clause.stage}.boundary: a plane that is near no boundary shows no shift either"
@@ -46,7 +46,7 @@ def _say_shifted(clause: Clause, subject: str, placement: Placement, shifted: li
     return clause.find(
         Verdict.FAILED,
         subject,
-        observed=f"row t of plane {name_planes(shifted)} is the state of token t{fit.shift:+d} "
+        observed=f"row t of {name_planes(shifted)} is the state of token t{fit.shift:+d} "
         f"(median {fit.shifted:.3g} there, {fit.unshifted:.3g} at token t){rest}",
         where=Where(plane=fit.plane.name),
         rung=placement.rung,

@@ -16,6 +16,7 @@ import numpy as np
 from eagle3_contracts.clauses.bounds import LEAST_TOKENS, SEPARATION, UNLIKE
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.tolerances import Governing
+from eagle3_contracts.clauses.wording import say_count, say_planes
 from eagle3_contracts.contract import Plane
 from eagle3_contracts.evidence import Candidate, StateComparison, Table, TargetComparison
 from eagle3_contracts.findings import Rung
@@ -97,7 +98,7 @@ class Placement:
     def declared(self) -> str:
         """Say what is declared: ``boundaries 3, 31, 59, 61 pre-norm (low, mid, high, final)``."""
         told = ", ".join(say_candidate(declared_candidate(fit.plane)) for fit in self.fits)
-        return f"boundaries {told} ({name_planes(self.fits)})"
+        return f"boundaries {told} ({', '.join(fit.plane.name for fit in self.fits)})"
 
     @property
     def unknown(self) -> tuple[PlaneFit, ...]:
@@ -119,8 +120,8 @@ def say_candidate(candidate: Candidate) -> str:
 
 
 def name_planes(fits: Sequence[PlaneFit]) -> str:
-    """Name planes: ``low, mid``."""
-    return ", ".join(fit.plane.name for fit in fits)
+    """Name planes: ``plane low``, ``planes low, mid``."""
+    return say_planes(fit.plane.name for fit in fits)
 
 
 def declared_candidate(plane: Plane) -> Candidate:
@@ -139,9 +140,9 @@ def locate_planes(
         return Obstacle(governing.reason, governing.hint, rung=comparison.rung)
     if states.tokens < LEAST_TOKENS:
         return Obstacle(
-            f"{states.tokens} tokens were compared ({states.sinks} sink tokens left out); a median needs "
-            f"{LEAST_TOKENS}",
-            "hold more or longer samples against the target (option probes)",
+            f"{say_count(states.tokens, 'token')} compared ({say_count(states.sinks, 'sink token')} left out); a "
+            f"median needs {LEAST_TOKENS}",
+            "hold more or longer texts against the target",
             rung=comparison.rung,
         )
     median = np.where(np.isfinite(states.median), states.median, np.inf)

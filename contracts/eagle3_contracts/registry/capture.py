@@ -38,7 +38,7 @@ CAPTURE = (
         "capture.dtype",
         Level.MUST,
         "The planes have the storage dtype of the contract.",
-        "vLLM issue #55250: a silent cast to fp16 overflowed and acceptance was 0 %.",
+        "vLLM issue #55250: a silent cast from bfloat16 to float16 overflowed, and acceptance was 0 %.",
     ),
     Clause(
         "capture.finite",
@@ -90,7 +90,7 @@ CAPTURE = (
         "capture.final-state",
         Level.MUST,
         "The final state has the declared norm state: logits rebuilt from it are the target's.",
-        "HF hidden_states[n] is post-norm where vLLM's id n is pre-norm; SpecForge issue, speculators PR #313.",
+        "HF hidden_states[n] is post-norm where vLLM's id n is pre-norm: speculators PR #313, verl-SpeCo PR #21.",
         needs="logits",
     ),
     Clause(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,7 +50,11 @@ class Clause:
         hint: str = "",
         level: Level | None = None,
     ) -> Finding:
-        """State an outcome. ``level`` lowers a must to a should where the clause itself says so (drift)."""
+        """State an outcome.
+
+        ``level`` lowers a must to a should where the clause itself says so (drift). A measure that is not finite is
+        left out: JSON has no word for it, and ``observed`` says it.
+        """
         return Finding(
             clause=self.id,
             level=level or self.level,
@@ -60,7 +65,7 @@ class Clause:
             expected=expected or self.sentence,
             rung=rung,
             where=where or Where(),
-            measure=measure,
+            measure=measure if measure is not None and math.isfinite(measure) else None,
             bound=bound,
             hint=hint,
         )

@@ -32,7 +32,7 @@ DATASET = (
         "dataset.width",
         Level.MUST,
         "Every plane is as wide as the target's hidden size.",
-        "vLLM issue #54526: fc for 4 planes, configuration for 3.",
+        "sglang PR #24663, verl-SpeCo PR #6: the drafter's hidden size taken for the target's.",
     ),
     Clause(
         "dataset.dtype",

@@ -98,7 +98,7 @@ def _share(record: PlaneRecord) -> float:
 def _say_shares(evidence: DatasetEvidence, planes: tuple[Plane, ...] = ()) -> str:
     count = len(evidence.planes)
     return ", ".join(
-        f"plane {name_plane(planes, index, count)} {_share(record):.1%}" for index, record in enumerate(evidence.planes)
+        f"{name_plane(planes, index, count)} {_share(record):.1%}" for index, record in enumerate(evidence.planes)
     )
 
 
@@ -108,7 +108,7 @@ def check_embedding_rows(clause: Clause, contract: Contract, evidence: DatasetEv
     distances = evidence.comparison.embedding_distance if evidence.comparison else None
     if obstacle is not None or evidence.comparison is None or distances is None:
         return [(obstacle or NO_TARGET).finding(clause, evidence.subject)]
-    planes, rung = contract.stored_planes(evidence.format), evidence.comparison.rung
+    planes, rung = contract.stored_planes(evidence.format), Rung.EMBEDDING
     governing = governing_tolerance(contract, stored_dtypes(contract, evidence))
     if isinstance(governing, Obstacle):
         return [Obstacle(governing.reason, governing.hint, rung=rung).finding(clause, evidence.subject)]
@@ -148,6 +148,8 @@ def _judge_rows(
         if is_embedding
         else _FIRST.format(reference=contract.reference)
     )
+    if verdict is Verdict.ERRORED:
+        hint = "too near for another boundary and too far for the embedding: give the full target"
     if not math.isfinite(distance):
         verdict, hint = Verdict.ERRORED, f"see {clause.stage}.finite"
     return clause.find(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from eagle3_contracts.clauses.obstacles import Obstacle, first_problem, from_problem
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DatasetEvidence, Problem
 from eagle3_contracts.findings import Finding, Verdict
@@ -26,7 +27,7 @@ def find_obstacle(evidence: DatasetEvidence, *, values: bool = False) -> Obstacl
         if problem is None:
             return Obstacle("no sample was read", "give the folder that holds the files")
         told = from_problem(problem)
-        reason = f"no sample could be read ({len(evidence.problems)} problems, first: {told.reason})"
+        reason = f"no sample could be read ({say_count(len(evidence.problems), 'problem')}, first: {told.reason})"
         return Obstacle(reason, told.hint, told.where)
     if values and evidence.scan == "headers":
         hint = "scan with values: --contract-scan sample, or full"
@@ -37,7 +38,7 @@ def find_obstacle(evidence: DatasetEvidence, *, values: bool = False) -> Obstacl
 def say_extent(evidence: DatasetEvidence) -> str:
     """Say how much of the dataset a verdict speaks of: ``64 of 12,000 files``."""
     read, found = evidence.files_read, evidence.files_found
-    return f"{read:,} files" if read == found else f"{read:,} of {found:,} files"
+    return say_count(read, "file") if read == found else f"{read:,} of {found:,} files"
 
 
 def check_safe(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
@@ -73,7 +74,7 @@ def _judge_files(clause: Clause, evidence: DatasetEvidence, kinds: Collection[st
         return [obstacle.finding(clause, evidence.subject)]
     if evidence.files_read and not evidence.samples:
         return [Obstacle(f"{say_extent(evidence)} read, and no sample in them").finding(clause, evidence.subject)]
-    observed = f"{say_extent(evidence)} ({evidence.samples:,} samples) {virtue}"
+    observed = f"{say_extent(evidence)} ({say_count(evidence.samples, 'sample')}) {virtue}"
     return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
 
 

@@ -22,7 +22,7 @@ def check_norm_vector(clause: Clause, contract: Contract, evidence: DatasetEvide
     values = evidence.comparison.norm_vector_rms if evidence.comparison else None
     if obstacle is not None or evidence.comparison is None or values is None:
         return [(obstacle or NO_TARGET).finding(clause, evidence.subject)]
-    planes, rung = contract.stored_planes(evidence.format), evidence.comparison.rung
+    planes, rung = contract.stored_planes(evidence.format), Rung.NORM
     finals = [(index, plane) for index, plane in enumerate(planes) if plane.is_final]
     if not finals:
         reason = (

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from eagle3_contracts.clauses.dataset.files import find_obstacle
 from eagle3_contracts.clauses.obstacles import Obstacle
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DatasetEvidence, Signature, Tally
 from eagle3_contracts.findings import Finding, Verdict, Where
@@ -92,7 +93,7 @@ def check_rows(clause: Clause, contract: Contract, evidence: DatasetEvidence) ->
     del contract
 
     def odd(signature: Signature) -> str:
-        return _say_surplus("rows", signature.row_surplus)
+        return _say_surplus("row", signature.row_surplus)
 
     unread = _find_absence(evidence, lambda signature: signature.row_surplus is None, "token ids")
     if unread is not None:
@@ -109,7 +110,7 @@ def check_mask_length(clause: Clause, contract: Contract, evidence: DatasetEvide
     del contract
 
     def odd(signature: Signature) -> str:
-        return _say_surplus("mask entries", signature.mask_surplus)
+        return _say_surplus("mask entry", signature.mask_surplus)
 
     unread = find_mask_obstacle(evidence)
     if unread is not None:
@@ -137,13 +138,13 @@ def _find_absence(evidence: DatasetEvidence, absent: Callable[[Signature], bool]
     if not tally.count:
         return None
     where = tally.first[0] if tally.first else Where()
-    return Obstacle(f"{tally.count:,} of {evidence.samples:,} samples have no {what} to compare with", "", where)
+    return Obstacle(f"{tally.count:,} of {evidence.samples:,} samples without {what} to compare with", "", where)
 
 
 def _say_surplus(what: str, surplus: int | None) -> str:
     if not surplus:
         return ""
-    return f"{abs(surplus)} {what} {'more' if surplus > 0 else 'fewer'} than token ids"
+    return f"{say_count(abs(surplus), what)} {'more' if surplus > 0 else 'fewer'} than token ids"
 
 
 def _add(evidence: DatasetEvidence, chosen: Callable[[Signature], bool]) -> Tally:

@@ -6,6 +6,7 @@ from eagle3_contracts.clauses.dataset.files import find_obstacle
 from eagle3_contracts.clauses.dataset.shapes import find_mask_obstacle
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.rows import judge_finite, judge_norms, judge_zero_rows
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DatasetEvidence, Tally
 from eagle3_contracts.findings import Finding, Verdict, Where
@@ -20,7 +21,7 @@ def check_mask_values(clause: Clause, contract: Contract, evidence: DatasetEvide
         return [obstacle.finding(clause, evidence.subject)]
     findings = []
     if evidence.mask_other.count:
-        observed = f"{evidence.mask_other.count:,} mask entries are neither 0 nor 1"
+        observed = f"neither 0 nor 1: {say_count(evidence.mask_other.count, 'mask entry')}"
         findings.append(_say_mask(clause, evidence, evidence.mask_other, observed, "store the mask as 0 and 1"))
     hint = (
         "the mask is made from the chat template's generation marks: a template without them gives all zeros or all "
@@ -30,7 +31,7 @@ def check_mask_values(clause: Clause, contract: Contract, evidence: DatasetEvide
         if tally.count and tally.count == evidence.samples:
             observed = f"every mask entry of all {evidence.samples:,} samples is {what}"
             findings.append(_say_mask(clause, evidence, tally, observed, hint))
-    constant = f"{evidence.mask_all_zero.count:,} samples all zeros, {evidence.mask_all_one.count:,} all ones"
+    constant = f"all zeros in {evidence.mask_all_zero.count:,}, all ones in {evidence.mask_all_one.count:,}"
     passed = clause.find(
         Verdict.PASSED, evidence.subject, observed=f"masks of {evidence.samples:,} samples are 0 and 1 ({constant})"
     )
@@ -81,7 +82,7 @@ def check_token_ids(clause: Clause, contract: Contract, evidence: DatasetEvidenc
             clause.find(
                 Verdict.FAILED,
                 evidence.subject,
-                observed=f"{below.count:,} token ids are below zero",
+                observed=f"below zero: {say_count(below.count, 'token id')}",
                 expected=expected,
                 where=below.first[0] if below.first else Where(),
                 measure=float(below.count),

@@ -1,0 +1,142 @@
+"""What the clauses on boundary, order, residual, shift and final state must say, for either stage."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from eagle3_contracts.evidence import TargetComparison
+from eagle3_contracts.findings import Rung
+from support.judging.cases import Case, capture_case, dataset_case
+from support.judging.comparisons import DECLARED, Plane, compare, compare_states, read_text, rebuild_logits
+from support.judging.documents import toy_contract
+from support.judging.evidence import captured, plane_record, seen, signature, sound_capture, sound_dataset
+
+LOW, MID, HIGH, FINAL = DECLARED
+STORY = (Plane(0), Plane(2), Plane(4), Plane(6))
+LATE = tuple(Plane(plane.boundary + 1) for plane in DECLARED[:3])
+EARLY = tuple(Plane(plane.boundary - 1) for plane in DECLARED)
+SWAPPED = (MID, LOW, HIGH, FINAL)
+BARE = (LOW, Plane(4, state="b"), HIGH, FINAL)
+NORMED = (LOW, MID, HIGH, Plane(8, state="n"))
+SHIFTED = tuple(dataclasses.replace(plane, shift=1) for plane in DECLARED)
+LAST_SHIFTED = (LOW, MID, HIGH, dataclasses.replace(FINAL, shift=-1))
+DRIFT = (LOW, MID, Plane(6, 0.08), FINAL)
+CLOSE = (LOW, Plane(4, 0.02, rival=0.04), HIGH, FINAL)
+STRANGE = (LOW, MID, HIGH, Plane(8, 0.97, rival=0.98))
+NO_FINAL = toy_contract("low", "mid", "high")
+STRANGE_LOGITS = rebuild_logits(off=4.2)
+NORMED_LOGITS = rebuild_logits(reading="post_norm")
+
+Make = Callable[..., Case]
+
+
+def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]:
+    """List the cases that both stages have; ``bare`` is what the boundary clause says of a missing residual."""
+
+    def case(clause: str, name: str, expected: str, comparison: TargetComparison, contract: Any = None) -> Case:
+        return make(clause, name, expected, give(comparison=comparison), contract)
+
+    short = compare(states=compare_states(tokens=40, sinks=24))
+    lost = compare(STORY[:3])
+    return (
+        case("boundary", "as declared", "must passed", compare()),
+        case("boundary", "the story: embedding first", "must failed", compare(STORY)),
+        case("boundary", "one early", "must failed", compare(EARLY)),
+        case("boundary", "one late", "must failed", compare(LATE), NO_FINAL),
+        case("boundary", "defaults", "must failed", compare((Plane(2), Plane(4), Plane(5), FINAL))),
+        case("boundary", "one plane one late", "must failed", compare((LOW, Plane(5), HIGH, FINAL))),
+        case("boundary", "one boundary twice", "must failed", compare((LOW, MID, MID, FINAL))),
+        case("boundary", "near no boundary", "must failed", compare(STRANGE)),
+        case("boundary", "drift", "should failed", compare(DRIFT)),
+        case("boundary", "too close to tell", "must errored", compare(CLOSE)),
+        case("boundary", "one wrong and one drifting", "must failed, should failed", compare((Plane(3), *DRIFT[1:]))),
+        case("boundary", "too few tokens", "must errored", short),
+        case("boundary", "planes missing", "must errored", lost),
+        case("boundary", "swapped", "must passed", compare(SWAPPED)),
+        case("boundary", "other norm state", "must passed", compare(NORMED)),
+        case("boundary", "shifted", "must passed", compare(SHIFTED)),
+        case("boundary", "without residual", bare, compare(BARE)),
+        make("boundary", "no target", "must skipped", give(comparison=None)),
+        case("order", "as declared", "must passed", compare()),
+        case("order", "swapped", "must failed", compare(SWAPPED)),
+        case("order", "wrong boundaries in order", "must passed", compare(STORY)),
+        case("order", "too few declared ones", "must skipped", compare(LATE), NO_FINAL),
+        case("order", "one plane", "must skipped", compare((LOW,)), toy_contract("low")),
+        case("order", "near no boundary", "must errored", compare(STRANGE)),
+        case("order", "planes missing", "must errored", lost),
+        case("token-shift", "row by row", "must passed", compare()),
+        case("token-shift", "all shifted", "must failed", compare(SHIFTED)),
+        case("token-shift", "last plane shifted back", "must failed", compare(LAST_SHIFTED)),
+        case("token-shift", "near no boundary", "must errored", compare(STRANGE)),
+        make("token-shift", "no target", "must skipped", give(comparison=None)),
+        case("final-state", "logits rebuilt", "must passed", compare()),
+        case("final-state", "post-norm for pre-norm", "must failed", compare(NORMED, logits=NORMED_LOGITS)),
+        case("final-state", "no reading fits", "must failed", compare(EARLY, logits=STRANGE_LOGITS)),
+        case(
+            "final-state",
+            "drift",
+            "should failed",
+            compare((LOW, MID, HIGH, Plane(8, 0.08)), logits=rebuild_logits(off=0.4)),
+        ),
+        case("final-state", "weights that hide the norm", "must failed", compare(NORMED)),
+        case("final-state", "shifted", "must errored", compare(SHIFTED, logits=STRANGE_LOGITS)),
+        case("final-state", "swapped", "must errored", compare((FINAL, MID, HIGH, LOW), logits=STRANGE_LOGITS)),
+        case("final-state", "other plane rebuilt", "must errored", compare(logits=rebuild_logits(1))),
+        case("final-state", "no final state declared", "must skipped", compare(DECLARED[:3]), NO_FINAL),
+        make("final-state", "no target", "must skipped", give(comparison=None)),
+    )
+
+
+def _partial(make: Make, give: Callable[..., Any]) -> tuple[Case, ...]:
+    """List the cases of a target that has its norm and head alone."""
+
+    def text(pre: float, post: float, double: float) -> Any:
+        logits = read_text({"pre_norm": pre, "post_norm": post, "double_norm": double})
+        return give(comparison=TargetComparison(Rung.HEAD, 108, logits=logits))
+
+    normed = toy_contract("low", "mid", "high", "normed")
+    return (
+        make("final-state", "norm and head: likely text", "must passed", text(3.3, 450.0, 11.5)),
+        make("final-state", "norm and head: normed already", "must failed", text(11.5, 3.3, 9.0)),
+        make("final-state", "norm and head: not normed yet", "must failed", text(3.3, 450.0, 11.5), normed),
+        make("final-state", "norm and head: no likelier reading", "must errored", text(3.3, 3.5, 9.0)),
+        make("final-state", "norm and head: worse than chance", "must errored", text(7.0, 450.0, 11.5)),
+    )
+
+
+def _captures(**changes: Any) -> Any:
+    comparison = changes.get("comparison")
+    states = comparison.states if comparison else None
+    count = states.median.shape[1] if states else 4
+    return sound_capture(alone=(captured(58, planes=count), captured(33, planes=count)), **changes)
+
+
+def _datasets(**changes: Any) -> Any:
+    comparison = changes.get("comparison")
+    states = comparison.states if comparison else None
+    count = states.median.shape[1] if states else 4
+    shape = signature(planes=count, widths=(8,) * count, dtypes=("bfloat16",) * count)
+    planes = tuple(plane_record() for _ in range(count))
+    return sound_dataset(planes=planes, signatures={shape: seen("hs_0.safetensors", count=64)}, **changes)
+
+
+_FLOAT16_CAPTURE = sound_capture(alone=(captured(dtype="float16"),), compute_dtype="float16")
+_FLOAT8_DATASET = sound_dataset(signatures={signature(dtypes=("float8_e4m3fn",) * 4): seen("hs_0.safetensors")})
+
+CAPTURE_CASES: tuple[Case, ...] = (
+    *_shared(capture_case, _captures, "must passed"),
+    *_partial(capture_case, _captures),
+    capture_case("residual", "added", "must passed"),
+    capture_case("residual", "not added", "must failed", _captures(comparison=compare(BARE))),
+    capture_case("residual", "near no boundary", "must errored", _captures(comparison=compare(STRANGE))),
+    capture_case("residual", "no target", "must skipped", sound_capture(comparison=None)),
+    capture_case("boundary", "no tolerance for the dtype", "must errored", _FLOAT16_CAPTURE),
+    capture_case("final-state", "no tolerance for the dtype", "must errored", _FLOAT16_CAPTURE),
+)
+DATASET_CASES: tuple[Case, ...] = (
+    *_shared(dataset_case, _datasets, "must failed"),
+    *_partial(dataset_case, _datasets),
+    dataset_case("boundary", "no tolerance for the dtype", "must errored", _FLOAT8_DATASET),
+)
