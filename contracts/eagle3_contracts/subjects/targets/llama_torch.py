@@ -33,7 +33,7 @@ def forward(weights: Lookup, shape: LlamaShape, tokens: Tensor) -> TorchStates:
     import torch
 
     state = torch.nn.functional.embedding(tokens, _need(weights, "embed_tokens.weight"))
-    cosine, sine = (table.to(state.dtype) for table in rotation_tables(shape.rope, shape.head_dim, tokens.shape[1]))
+    cosine, sine = (table.to(state) for table in rotation_tables(shape.rope, shape.head_dim, tokens.shape[1]))
     boundaries, branches = [state], []
     for layer in range(shape.layers):
         prefix = f"layers.{layer}."
