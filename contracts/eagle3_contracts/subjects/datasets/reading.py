@@ -1,0 +1,172 @@
+"""The flow: a path becomes files, files become samples of one format, samples become one piece of evidence."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.evidence import DatasetEvidence, Problem
+from eagle3_contracts.findings import Where
+from eagle3_contracts.subjects import Options, SubjectError
+from eagle3_contracts.subjects.datasets.arrow_rows import check_row, check_rows
+from eagle3_contracts.subjects.datasets.containers import open_file
+from eagle3_contracts.subjects.datasets.formats import BY_ID, DatasetFormat
+from eagle3_contracts.subjects.datasets.merging import merge_all, merge_evidence
+from eagle3_contracts.subjects.datasets.neighbours import Neighbours, read_neighbours
+from eagle3_contracts.subjects.datasets.recognition import expectation_for, explain_mismatch, recognise_dataset
+from eagle3_contracts.subjects.datasets.records import name_planes, record_data, record_headers
+from eagle3_contracts.subjects.datasets.repeats import settle_repeats
+from eagle3_contracts.subjects.datasets.sampling import sample_evenly
+from eagle3_contracts.subjects.datasets.stored import Entry, FoundFile, Sample, UnreadableError
+from eagle3_contracts.subjects.datasets.walking import Walk, walk_dataset
+
+_RECOGNISED_BY = 8
+"""Files whose headers decide the format of the dataset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A dataset to read: where it is, the format the user named, what lies beside it, what it is held against."""
+
+    label: str
+    path: Path
+    named: DatasetFormat | None
+    walk: Walk
+    neighbours: Neighbours
+    contract: Contract | None
+    options: Options
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read: evidence, and for each sample of the chosen format its file, index in it and length."""
+
+    source: Source
+    format: DatasetFormat | None
+    evidence: DatasetEvidence
+    samples: list[tuple[FoundFile, int, int]] = field(default_factory=list)
+
+
+def open_source(label: str, value: str, contract: Contract | None, options: Options) -> Source:
+    """Find a dataset: a folder or one file, with ``FORMAT:`` before the path to say its format.
+
+    Raises ``SubjectError`` for a path that does not exist or may not be read.
+    """
+    prefix, _, rest = value.partition(":")
+    named = BY_ID.get(prefix) if rest and not os.path.lexists(value) else None
+    path = Path(rest if named else value)
+    if not os.path.lexists(path):
+        raise SubjectError(value, "there is no such file or folder", remedy="give the path of captured hidden states")
+    if not path.exists():
+        raise SubjectError(value, "a link that leads nowhere", remedy="mend the link, or give the real path")
+    if not path.is_dir() and not path.is_file():
+        raise SubjectError(value, "neither a folder nor a plain file", remedy="give a folder of hidden states")
+    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+        raise SubjectError(value, "may not be read (permissions)", remedy="make it readable for this user")
+    walk = walk_dataset(path)
+    return Source(label, path, named, walk, read_neighbours(walk.root), contract, options)
+
+
+def read_dataset(source: Source) -> Reading:
+    """Read a dataset: walk, recognise, read each chosen file once, merge."""
+    options = source.options
+    files = source.walk.files
+    chosen = files if options.scan != "sample" else sample_evenly(files, options.sampled_files, options.seed)
+    base = DatasetEvidence(
+        source.label,
+        scan=options.scan,
+        files_found=len(files),
+        problems=(*source.walk.problems, *source.neighbours.problems),
+        notes=source.walk.notes,
+        declared=source.neighbours.declared,
+    )
+    if not files:
+        return Reading(source, None, dataclasses.replace(base, problems=(*base.problems, _emptiness(source))))
+    chosen_format, note, problem = _recognise(source, chosen)
+    found = dataclasses.replace(base, format=chosen_format.id if chosen_format else None)
+    if note or problem:
+        found = dataclasses.replace(
+            found,
+            notes=(*found.notes, *((note,) if note else ())),
+            problems=(*found.problems, *([problem] if problem else [])),
+        )
+    reading = Reading(source, chosen_format, found)
+    merged = merge_all((_read_file(file, reading) for file in chosen), DatasetEvidence(source.label, scan=options.scan))
+    evidence = settle_repeats(merge_evidence(found, merged))
+    if chosen_format:
+        problems = check_rows(source.walk, chosen_format, source.neighbours)
+        evidence = dataclasses.replace(evidence, problems=(*evidence.problems, *problems))
+    reading.evidence = evidence
+    return reading
+
+
+def read_sample(entry: Entry, reading: Reading) -> Sample:
+    """Read one entry in the dataset's format."""
+    if reading.format is None:
+        raise UnreadableError("unknown-format", "the dataset's format is not known", "name it", Where(file=entry.place))
+    expected = expectation_for(reading.source.contract, reading.format.id)
+    return reading.format.read(entry, reading.source.neighbours, expected)
+
+
+def _recognise(source: Source, chosen: list[FoundFile]) -> tuple[DatasetFormat | None, str, Problem | None]:
+    """Recognise the dataset from a few readable files, or take the format that the user named."""
+    if source.named:
+        return source.named, "", None
+    entries: list[Entry] = []
+    for file in chosen:
+        try:
+            entries += open_file(file)[:1]
+        except UnreadableError:
+            continue
+        if len(entries) == _RECOGNISED_BY:
+            break
+    choice, problem = recognise_dataset(entries, source.neighbours, source.contract, str(source.path))
+    return (choice.format if problem is None else None), choice.note, problem
+
+
+def _read_file(file: FoundFile, reading: Reading) -> DatasetEvidence:
+    """Read one file once, into the record of its samples; what cannot be read is a problem of the record."""
+    label = reading.source.label
+    data = reading.source.options.scan != "headers"
+    try:
+        entries = open_file(file, sums=data)
+    except UnreadableError as error:
+        return DatasetEvidence(label, scan=reading.source.options.scan, problems=(error.problem,))
+    empty = DatasetEvidence(label, scan=reading.source.options.scan, files_read=1)
+    return merge_all(_read_entries(file, entries, reading, data=data), empty)
+
+
+def _read_entries(file: FoundFile, entries: list[Entry], reading: Reading, *, data: bool) -> Iterator[DatasetEvidence]:
+    label, chosen, contract = reading.source.label, reading.format, reading.source.contract
+    if chosen is None:
+        return
+    declared = [plane.name for plane in contract.stored_planes(chosen.id)] if contract else []
+    for index, entry in enumerate(entries):
+        problem = explain_mismatch(entry, chosen, contract)
+        problems = [problem] if problem else []
+        if problem is None or problem.kind == "missing":
+            try:
+                sample = read_sample(entry, reading)
+                names = name_planes(declared, len(sample.planes))
+                record = record_data(label, sample, names) if data else record_headers(label, sample)
+                problems += check_row(entry, sample, reading.source.neighbours, chosen, data=data)
+                yield dataclasses.replace(record, scan=reading.source.options.scan)
+                reading.samples.append((file, index, sample.planes[0].rows if sample.planes else 0))
+            except UnreadableError as error:
+                problems.append(error.problem)
+        yield DatasetEvidence(label, scan=reading.source.options.scan, problems=tuple(problems))
+
+
+def _emptiness(source: Source) -> Problem:
+    """Say that nothing here is a sample, and what is here."""
+    held = ", ".join(source.walk.notes) or "it is empty"
+    return Problem(
+        "empty",
+        f"the folder holds no .pt, .ckpt, .ckpt.gz or .safetensors file; {held}",
+        "give the folder that holds the captured hidden states",
+        Where(file=str(source.path)),
+    )
