@@ -110,6 +110,14 @@ def decides(findings: Iterable[Finding]) -> bool:
     return any(item.verdict in {Verdict.PASSED, Verdict.FAILED} for item in subjects or seen)
 
 
+def leaves_open(finding: Finding) -> bool:
+    """Tell whether something stayed unchecked: errored, or skipped for want of what the hint says to give.
+
+    A clause that does not apply to a subject (scales, where nothing is stored in float8) is skipped without a hint.
+    """
+    return finding.verdict is Verdict.ERRORED or (finding.verdict is Verdict.SKIPPED and bool(finding.hint))
+
+
 def exit_code(findings: Iterable[Finding], *, strict: bool = False) -> int:
     """Turn findings into an exit code: 1 a violation of a must, 3 something unchecked, 0 otherwise.
 

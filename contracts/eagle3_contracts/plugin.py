@@ -149,7 +149,7 @@ def contract_check(
         try:
             conclusion = session.check(contract_case, contract_subject, contract_document)
         except SettingError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         request.node.user_properties += conclusion.properties
         if conclusion.outcome == "failed":
             pytest.fail(conclusion.message, pytrace=False)

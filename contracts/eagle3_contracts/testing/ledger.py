@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from eagle3_contracts.findings import Finding, Verdict, decides, worst
+from eagle3_contracts.findings import Finding, Verdict, decides, leaves_open, worst
 from eagle3_contracts.registry import CLAUSES, STAGES
 from eagle3_contracts.reports.json_report import decode_finding, encode_finding
 from eagle3_contracts.subjects import Subject
@@ -115,12 +115,12 @@ class Ledger:
         return "no clause passed or failed, so this run proves nothing: " + "; ".join(reasons)
 
     def _unmet(self, stage: str) -> list[str]:
-        """Say what of a required stage was not checked."""
+        """Say what of a required stage was not checked; a clause that does not apply is no gap."""
         here = [item for item in self.findings if item.stage == stage]
         open_ = dict.fromkeys(
-            f"{item.clause} on {item.subject} was {item.verdict}"
+            f"{item.clause} on {item.subject} was {item.verdict}: {item.observed}; {item.hint}"
             for item in here
-            if item.verdict in {Verdict.SKIPPED, Verdict.ERRORED}
+            if leaves_open(item)
         )
         open_ |= dict.fromkeys(f"{clause} has no finding" for clause in self.silent if clause.startswith(f"{stage}."))
         if not here and not open_:

@@ -86,7 +86,8 @@ class ContractSession:
     def verify(self, *, suite: bool, listing: bool) -> None:
         """Refuse to start on choices that cannot be followed or on a broken contract.
 
-        ``suite``: tests of this package are among those selected, and they need a subject from the settings.
+        ``suite``: tests of this package are among those selected, which take subject and contract from
+        the settings.
         ``listing``: nothing will be checked, so no subject is needed and no contract is read (pydantic).
         Raises ``SettingError``; a ``ContractError`` becomes one.
         """
@@ -95,6 +96,7 @@ class ContractSession:
             return
         if suite:
             demand_subject(selection)
+            demand_contract(selection)
         if selection.contract is not None:
             with told_as_setting_error():
                 self.examination.read_contract(selection.contract)
@@ -157,33 +159,38 @@ class ContractSession:
     def finish(self, environ: Mapping[str, str]) -> list[str]:
         """End the run: write the reports; give the complaints, a report that could not be written among them."""
         complaints = self.complaints()
-        if self.ledger.refusals:
+        if self.ledger.refusals or not (self.ledger.ran or complaints):
             return complaints
+        try:
+            selection = self.selection
+        except SettingError as error:
+            return [*complaints, str(error)]
         notes, report = tuple(complaints), self.report()
         extra = {"expected_failures": self.ledger.expected, "complaints": complaints}
-        for path in self.selection.reports:
+        for path in selection.reports:
             try:
                 write_json(path, report, extra) if path.suffix == ".json" else write_html(path, report, notes)
             except OSError as error:
                 complaints.append(f"the report {path} cannot be written: {error.strerror}")
-        if is_github(environ) and self.ledger.ran:
+        if is_github(environ):
             with contextlib.suppress(OSError):  # the summary page is GitHub's, and no part of the verdict
                 append_summary(environ, report, notes)
         return complaints
 
     def summarise(self, environ: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
         """Give the sections of the summary: title and lines."""
+        if not self.ledger.ran:
+            return
         report = self.report()
-        if self.ledger.ran:
-            counts = describe_counts(report.findings)
-            absent = [f"{stage:<10} not checked: {explain_absence(stage)}" for stage in sorted(self.ledger.absent)]
-            yield "EAGLE-3 contracts", [f"contract   {report.contract}, digest {report.digest[:16]}", *counts, *absent]
+        names = [f"contract   {report.contract}, digest {report.digest[:16]}"] if report.findings else []
+        absent = [f"{stage:<10} not checked: {explain_absence(stage)}" for stage in sorted(self.ledger.absent)]
+        yield "EAGLE-3 contracts", [*names, *describe_counts(report.findings), *absent]
         if soft := violated_shoulds(report.findings):
             yield "EAGLE-3 contracts: violations of a should", "\n\n".join(map(describe_finding, soft)).splitlines()
         if self.ledger.expected:
             lines = [f"{what}: {why}" for what, why in self.ledger.expected.items()]
             yield "EAGLE-3 contracts: expected failures", lines
-        if is_github(environ) and self.ledger.ran:
+        if is_github(environ):
             yield "EAGLE-3 contracts: annotations", list(annotate(report.findings))
 
     def report(self) -> Report:

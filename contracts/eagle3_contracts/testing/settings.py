@@ -15,6 +15,9 @@ from pathlib import Path
 PREFIX = "EAGLE3_CONTRACT"
 """Every variable of this project that starts so is a setting; any other with this prefix is a typing error."""
 
+OTHERS = frozenset({"EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS"})
+"""Variables of this project's own tests."""
+
 TRUE, FALSE = "true", "false"
 
 
@@ -155,7 +158,7 @@ def read_options(places: Places) -> tuple[str, ...]:
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Find the variables that look like settings and are none: name to the one that may have been meant, or ''."""
     known = [setting.variable for setting in SETTINGS]
-    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in {*known, *OTHERS})
     if not strange:
         return {}
     import difflib

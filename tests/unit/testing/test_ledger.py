@@ -13,8 +13,8 @@ DATASET = Subject("dataset", "/data", "data")
 DOCUMENT = Subject("contract", "", "document")
 
 
-def entry(clause_id: str, verdict: Verdict, subject: Subject = DATASET) -> dict[str, str]:
-    finding = clause(clause_id).find(verdict, subject.label, observed="seen", measure=float("nan"))
+def entry(clause_id: str, verdict: Verdict, subject: Subject = DATASET, hint: str = "give it") -> dict[str, str]:
+    finding = clause(clause_id).find(verdict, subject.label, observed="seen", hint=hint, measure=float("nan"))
     return {CLAUSE: clause_id, **dict(write_properties([finding], ("c@1.0.0", "abc"), subject, None))}
 
 
@@ -72,12 +72,13 @@ def test_a_test_that_ended_without_a_finding_is_no_proof() -> None:
         ([entry("dataset.rows", Verdict.FAILED)], []),
         (
             [entry("dataset.safe", Verdict.PASSED), entry("dataset.rows", Verdict.SKIPPED)],
-            ["dataset.rows on data was skipped"],
+            ["dataset.rows on data was skipped: seen; give it"],
         ),
         (
             [entry("dataset.safe", Verdict.PASSED), entry("dataset.rows", Verdict.ERRORED)],
-            ["dataset.rows on data was errored"],
+            ["dataset.rows on data was errored: seen; give it"],
         ),
+        ([entry("dataset.safe", Verdict.PASSED), entry("dataset.scales", Verdict.SKIPPED, hint="")], []),
         ([entry("dataset.safe", Verdict.PASSED), {CLAUSE: "dataset.rows"}], ["dataset.rows has no finding"]),
         ([entry("capture.runs", Verdict.PASSED)], ["none of its clauses was checked"]),
         (
