@@ -121,7 +121,7 @@ class Contract(Table):
 
         What equals its default is left out, so a document says the same whether it writes a default or
         not, and keeps its digest when a later program knows more optional keys. That holds because a
-        default never changes within schema 1 (``catalog/defaults-1.json`` pins them).
+        default never changes within schema 1 (``contract/schema.py``, ``find_breaks``).
         """
         said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
