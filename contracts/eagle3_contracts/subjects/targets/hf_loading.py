@@ -33,7 +33,7 @@ def load_model(source: str, dtype: str = "float32") -> Any:
         with _without_progress(transformers):
             owner = transformers.AutoModelForCausalLM if gguf is not None else _model_class(transformers, folder)
             model, info = owner.from_pretrained(str(folder), output_loading_info=True, **options)
-    except (OSError, ValueError, ImportError, RuntimeError, KeyError, AttributeError) as error:
+    except Exception as error:
         reason = f"transformers {transformers.__version__} cannot load it: {_first_line(error)}"
         raise SubjectError(source, reason, remedy=_REMEDY) from error
     lost = sorted(info["missing_keys"]) + [str(item) for item in info["mismatched_keys"]]
