@@ -23,6 +23,13 @@ DATASET = (
         "The key hidden_states means five different things in five tools; NVIDIA/Model-Optimizer PR #1343.",
     ),
     Clause(
+        "dataset.declaration",
+        Level.MUST,
+        "What the files say of themselves is what the contract declares.",
+        "verl-SpeCo PR #21, speculators issue #569: one tensor, pre-norm to one tool and post-norm to another; "
+        "ModelOpt norms the state if hidden_states_prenorm says so.",
+    ),
+    Clause(
         "dataset.plane-count",
         Level.MUST,
         "Every sample has one plane for each declared plane.",

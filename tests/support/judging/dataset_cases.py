@@ -78,6 +78,35 @@ FILES: tuple[Case, ...] = (
     dataset_case("schema", "nothing read", "must errored", UNREAD),
 )
 
+
+def declaring(**declared: Any) -> DatasetEvidence:
+    """Give a dataset whose files say something of themselves."""
+    return sound_dataset(declared=declared)
+
+
+def configured(ids: list[int], version: str = "0.4.0") -> DatasetEvidence:
+    """Give a dataset beside which speculators wrote its data_config.json."""
+    config = {"speculators_version": version, "hidden_states": {"layer_ids": ids}}
+    return sound_dataset(format="speculators-v1", declared={"data_config": config})
+
+
+DECLARATIONS: tuple[Case, ...] = (
+    dataset_case("declaration", "the flag as declared", "must passed", declaring(hidden_states_prenorm=True)),
+    dataset_case("declaration", "the flag contradicts", "must failed", declaring(hidden_states_prenorm=False)),
+    dataset_case("declaration", "files differ", "must failed", declaring(hidden_states_prenorm=(False, True))),
+    dataset_case("declaration", "stamped", "must passed", declaring(stamp={"contract": "toy-eagle3@1.0.0"})),
+    dataset_case(
+        "declaration", "stamped for another", "must failed", declaring(stamp={"contract": "toy-eagle3@2.0.0"})
+    ),
+    dataset_case("declaration", "layer ids as declared", "must passed", configured([1, 3, 5, 7])),
+    dataset_case("declaration", "layer ids one late", "must failed", configured([2, 4, 6, 7])),
+    dataset_case("declaration", "unknown version", "must errored", configured([1, 3, 5, 7], "0.1.0")),
+    dataset_case("declaration", "no version", "must errored", configured([1, 3, 5, 7], "main")),
+    dataset_case("declaration", "nothing said", "must skipped"),
+    dataset_case("declaration", "no tables", "must skipped", declaring(stamp=[1], data_config="x")),
+    dataset_case("declaration", "nothing read", "must errored", UNREAD),
+)
+
 SHAPES: tuple[Case, ...] = (
     dataset_case("plane-count", "as declared", "must passed"),
     dataset_case("plane-count", "one file short", "must failed", odd_file(planes=3)),
@@ -231,4 +260,4 @@ PARTS: tuple[Case, ...] = (
     dataset_case("embedding-rows", "planes missing", "must errored", _rows(0.0, 1.2, 1.3)),
     dataset_case("embedding-rows", "no target", "must skipped", sound_dataset(comparison=None)),
 )
-CASES = (*FILES, *SHAPES, *VALUES, *IDENTITY, *PARTS)
+CASES = (*FILES, *DECLARATIONS, *SHAPES, *VALUES, *IDENTITY, *PARTS)

@@ -1,5 +1,6 @@
 """The ``dataset.*`` clauses on ``DatasetEvidence``: files, shapes, values, and what rests on parts of the target."""
 
+from eagle3_contracts.clauses.dataset.declaration import check_declaration
 from eagle3_contracts.clauses.dataset.embedding import check_embedding_repeats, check_embedding_rows
 from eagle3_contracts.clauses.dataset.files import check_readable, check_safe, check_schema
 from eagle3_contracts.clauses.dataset.identity import check_distinct, check_duplicates, check_identity
@@ -28,6 +29,7 @@ from eagle3_contracts.clauses.dataset.values import (
 
 __all__ = [
     "check_boundary",
+    "check_declaration",
     "check_distinct",
     "check_dtype",
     "check_duplicates",
