@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
-
 from eagle3_contracts.commands.printing import print_json, print_lines, tabulate
 from eagle3_contracts.findings import Verdict, exit_code
 from eagle3_contracts.registry import CLAUSES
@@ -53,6 +51,7 @@ def _list_contracts(*, as_json: bool) -> int:
 def _show(reference: str, *, as_json: bool) -> int:
     """Print one document and what is wrong with it; exit codes as for ``check`` without subjects."""
     from eagle3_contracts.contract import load_contract
+    from eagle3_contracts.contract.describing import describe_contract, render_contract
     from eagle3_contracts.contract.writing import write_contract
     from eagle3_contracts.run import check
     from eagle3_contracts.subjects import Options
@@ -60,18 +59,11 @@ def _show(reference: str, *, as_json: bool) -> int:
     contract = load_contract(reference)
     report = check(contract, (), Options())
     if as_json:
-        document: dict[str, Any] = contract.model_dump(mode="json", by_alias=True)
-        print_json(
-            {
-                "contract": contract.reference,
-                "digest": contract.digest,
-                "document": document,
-                "findings": [encode_finding(item) for item in report.findings],
-                "summary": report.summary,
-            }
-        )
+        findings = [encode_finding(item) for item in report.findings]
+        print_json({**describe_contract(contract), "findings": findings, "summary": report.summary})
     else:
-        print_lines([f"# {contract.reference}, digest {contract.digest}", *write_contract(contract).splitlines()])
+        print_lines([*(f"# {line}".rstrip() for line in render_contract(contract)), ""])
+        print_lines(write_contract(contract).splitlines())
         shown = [item for item in report.findings if item.verdict in {Verdict.FAILED, Verdict.ERRORED}]
         print_lines(
             line for item in shown for line in ("", *(f"# {row}" for row in describe_finding(item).splitlines()))

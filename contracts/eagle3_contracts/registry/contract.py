@@ -7,9 +7,9 @@ CONTRACT = (
     Clause(
         "contract.final-state",
         Level.SHOULD,
-        "The plane that training targets are computed from is boundary n.",
-        "Targets computed from an auxiliary plane teach the drafter another model: speculators PR #313 (first-token "
-        "acceptance 25 % to 40 %), speculators issue #569.",
+        "Training targets are computed from boundary n, with the final norm applied exactly once.",
+        "Targets computed from an auxiliary plane teach the drafter another model: speculators issue #569; without "
+        "the norm: speculators PR #313 (first-token acceptance 25 % to 40 %).",
     ),
     Clause(
         "contract.input-stored",
@@ -24,10 +24,24 @@ CONTRACT = (
         "A plane that nobody reads is the trace of a wiring that was changed on one side only.",
     ),
     Clause(
+        "contract.format-planes",
+        Level.SHOULD,
+        "Every declared format has the final state and the order that its own tool writes.",
+        "SpecForge and AngelSlim store final_norm(R[n]) and apply the head alone; vLLM stores R[n], and sorts its ids.",
+    ),
+    Clause(
         "contract.engine-ids",
         Level.SHOULD,
-        "For every engine and version that the contract serves there is one id list that taps the declared boundaries.",
+        "For every engine that the contract serves there is one id list that taps the declared boundaries in every "
+        "version.",
         "sglang PR #25454: the same ids tap other layers from one version to the next, on the same model.",
+    ),
+    Clause(
+        "contract.engine-features",
+        Level.SHOULD,
+        "Every version of every engine that the contract serves can run the declared drafter.",
+        "norm_before_residual, norm_before_fc, fc_norm and norm_output are ignored in silence by engines and versions "
+        "that do not know them: vllm PR #42143, TensorRT-LLM PR #14988, sglang issue #32226.",
     ),
     Clause(
         "contract.tolerance",
