@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+
 from eagle3_contracts.commands.printing import print_json, print_lines, tabulate
 from eagle3_contracts.findings import Verdict, exit_code
 from eagle3_contracts.registry import CLAUSES
@@ -35,16 +36,14 @@ def _list_clauses(*, as_json: bool) -> int:
 
 
 def _list_contracts(*, as_json: bool) -> int:
-    from eagle3_contracts.contract import list_catalog, load_contract
+    from eagle3_contracts.contract.describing import describe_catalog
 
-    loaded = [load_contract(f"{name}@{version}") for name, versions in list_catalog().items() for version in versions]
+    rows = describe_catalog()
     if as_json:
-        rows = [{"contract": c.reference, "name": c.name, "version": c.version, "summary": c.summary} for c in loaded]
         print_json({"contracts": rows})
     else:
-        print_lines(
-            tabulate(("contract", "target", "summary"), [(c.reference, c.target.model, c.summary) for c in loaded])
-        )
+        names = ("contract", "target", "summary")
+        print_lines(tabulate(names, [[row[name] for name in names] for row in rows]))
     return 0
 
 

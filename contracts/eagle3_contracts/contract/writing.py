@@ -20,7 +20,9 @@ def write_contract(contract: Contract) -> str:
     """Give the document's text: what equals its default is left out, as in the digest."""
     said = contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     lines = [SCHEMA_LINE, ""]
-    lines += [f"{key} = {_write_value(value)}" for key, value in said.items() if key not in {*_TABLES, *_GROUPS}]
+    texts = {key: _write_texts(value) for key, value in said.items() if key == "sources"}
+    plain = {key: _write_value(value) for key, value in said.items() if key not in {*_TABLES, *_GROUPS}}
+    lines += [f"{key} = {value}" for key, value in {**plain, **texts}.items()]
     for name, value in said.items():
         if name == "planes":
             for plane in value:
@@ -35,6 +37,10 @@ def write_contract(contract: Contract) -> str:
 
 def _write_entries(table: Mapping[str, Any]) -> Iterator[str]:
     return (f"{_write_key(key)} = {_write_value(value)}" for key, value in table.items())
+
+
+def _write_texts(texts: list[str]) -> str:
+    return "\n".join(["[", *(f"    {_write_value(text)}," for text in texts), "]"])
 
 
 def _write_key(key: str) -> str:
