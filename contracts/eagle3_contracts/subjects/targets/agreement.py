@@ -13,6 +13,11 @@ from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.targets.parts import locate_parts
 from eagle3_contracts.subjects.targets.tensors import TensorFiles, weights_digest
 
+
+class ContradictionError(SubjectError):
+    """A target that is not the contract's: never a reason to go on with a part of it."""
+
+
 CONFIG_CAP = 4 << 20
 DIGEST_CAP = 16 << 30
 """Bytes of weights up to which ``weights_sha256`` is compared; reading a terabyte first would take an hour."""
@@ -49,15 +54,34 @@ def language_table(config: Mapping[str, Any], contract: Contract, path: Path) ->
 
 
 def check_config(config: Mapping[str, Any], contract: Contract, path: Path) -> None:
-    """Raise ``SubjectError`` with every key of config.json that contradicts the contract."""
+    """Raise ``ContradictionError`` with every key of config.json that contradicts the contract."""
     table = language_table(config, contract, path)
     defects = list(_contradictions(config, table, contract))
     if defects:
-        raise SubjectError(str(path), f"not the target of {contract.reference}: {'; '.join(defects)}", remedy=_REMEDY)
+        reason = f"not the target of {contract.reference}: {'; '.join(defects)}"
+        raise ContradictionError(str(path), reason, remedy=_REMEDY)
+
+
+def check_llama(contract: Contract, path: Path) -> None:
+    """Raise ``ContradictionError`` if the contract says of a LlamaForCausalLM what that class never computes."""
+    target = contract.target
+    said = {
+        "norm.kind": (target.norm.kind, "rms"),
+        "norm.plus_one": (target.norm.plus_one, False),
+        "embed_scale": (target.embed_scale, 1.0),
+        "logit_scale": (target.logit_scale, 1.0),
+        "logit_softcap": (target.logit_softcap, None),
+    }
+    defects = [
+        f"target.{name} is {value!r}, computed is {own!r}" for name, (value, own) in said.items() if value != own
+    ]
+    if defects:
+        reason = f"LlamaForCausalLM computes otherwise than {contract.reference} says: {'; '.join(defects)}"
+        raise ContradictionError(str(path), reason, remedy="mend those fields of the contract, or give its target")
 
 
 def check_tensors(files: TensorFiles, contract: Contract, source: str) -> None:
-    """Raise ``SubjectError`` if embedding, norm or head have another size than the contract's."""
+    """Raise ``ContradictionError`` if embedding, norm or head have another size than the contract's."""
     target = contract.target
     sizes = {"norm": (target.hidden_size,), "embedding": (target.vocab_size, target.hidden_size)}
     sizes["head"] = sizes["embedding"]
@@ -67,11 +91,12 @@ def check_tensors(files: TensorFiles, contract: Contract, source: str) -> None:
         if files.tensors[name].shape != sizes[part]
     ]
     if defects:
-        raise SubjectError(source, f"not the target of {contract.reference}: {'; '.join(defects)}", remedy=_REMEDY)
+        reason = f"not the target of {contract.reference}: {'; '.join(defects)}"
+        raise ContradictionError(source, reason, remedy=_REMEDY)
 
 
 def check_digest(files: TensorFiles, contract: Contract, source: str) -> str | None:
-    """Compare ``weights_sha256``; raise ``SubjectError`` if it differs, give a note if it was not compared."""
+    """Compare ``weights_sha256``; raise ``ContradictionError`` if it differs, give a note if it was not compared."""
     expected = contract.target.weights_sha256
     if expected is None:
         return None
@@ -82,7 +107,7 @@ def check_digest(files: TensorFiles, contract: Contract, source: str) -> str | N
     found = weights_digest(files.files)
     if found != expected:
         reason = f"the weights have sha256 {found}, {contract.reference} is about {expected}"
-        raise SubjectError(source, reason, remedy=_REMEDY)
+        raise ContradictionError(source, reason, remedy=_REMEDY)
     return None
 
 

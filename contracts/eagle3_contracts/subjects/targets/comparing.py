@@ -46,7 +46,8 @@ def compare_planes(
         if obstacle:
             notes.append(f"sample {number} was not compared: {obstacle}")
             continue
-        pools.add(tokens, planes)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # NaN and infinity: other clauses
+            pools.add(tokens, planes)
     if pools.thinned:
         notes.append(f"{pools.thinned} samples are longer than {ROW_CAP} tokens: that many rows of each were compared")
     return pools.result(notes)

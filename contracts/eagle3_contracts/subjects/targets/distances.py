@@ -34,15 +34,14 @@ class StateDistances:
         self._candidates = tuple(candidate for candidate, _ in named)
         sinks = find_sinks(reference)
         inside = {shift: rows[(rows + shift >= 0) & (rows + shift < planes.shape[1])] for shift in SHIFTS}
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            for shift, own in inside.items():
-                theirs = own + shift
-                chosen = np.ascontiguousarray(planes[:, own])
-                table = np.stack([_distances(chosen, states[theirs]) for _, states in named], axis=1)
-                sunk = sinks[theirs]
-                self._kept[shift].append(table[..., ~sunk])
-                if shift == 0:
-                    self._sunk.append(table[..., sunk])
+        for shift, own in inside.items():
+            theirs = own + shift
+            chosen = np.ascontiguousarray(planes[:, own])
+            table = np.stack([_distances(chosen, states[theirs]) for _, states in named], axis=1)
+            sunk = sinks[theirs]
+            self._kept[shift].append(table[..., ~sunk])
+            if shift == 0:
+                self._sunk.append(table[..., sunk])
 
     def result(self) -> StateComparison:
         """Give medians and p99 over all tokens that are no sinks."""

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import Array, ReferenceStates
 from eagle3_contracts.numerics import relative_l2
-from eagle3_contracts.subjects import SubjectError
-from eagle3_contracts.subjects.targets.agreement import check_config, check_digest
+from eagle3_contracts.subjects.targets.agreement import ContradictionError, check_config, check_digest
 from eagle3_contracts.subjects.targets.branches import tap_branches
 from eagle3_contracts.subjects.targets.hf_loading import load_model
 from eagle3_contracts.subjects.targets.parts import Part, PartialTarget, TokenIds, as_token_ids
@@ -157,7 +156,7 @@ def _check_computation(target: TransformersTarget) -> None:
     ]
     if wrong:
         reason = f"computes otherwise than {target.contract.reference} says: {'; '.join(wrong)}"
-        raise SubjectError(target.source, reason, remedy="mend those fields of the contract, or give its target")
+        raise ContradictionError(target.source, reason, remedy="mend those fields of the contract, or give its target")
 
 
 def _differences(target: TransformersTarget, states: ReferenceStates) -> Iterator[tuple[str, str, float]]:

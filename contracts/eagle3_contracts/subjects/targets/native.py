@@ -37,8 +37,8 @@ class LlamaTarget(PartialTarget):
         self.route: Route = route or ("torch" if find_spec("torch") else "numpy")
         self._held: dict[str, Tensor | None] = {}
         if self.route == "numpy" and dtype != "float32":
-            remedy = "pip install 'eagle3-contracts[torch]'"
-            raise SubjectError(source, f"computing in {dtype} needs torch, which is not installed", remedy=remedy)
+            remedy = "compute in float32, or pip install 'eagle3-contracts[torch]' for the torch route"
+            raise SubjectError(source, f"computing in {dtype} needs the torch route, this is numpy's", remedy=remedy)
 
     @property
     def holds(self) -> frozenset[Part]:

@@ -12,8 +12,10 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.findings import Rung
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.targets.agreement import (
+    ContradictionError,
     check_config,
     check_digest,
+    check_llama,
     check_tensors,
     language_table,
     read_config,
@@ -67,6 +69,8 @@ def _open_folder(path: Path, contract: Contract, dtype: str, route: Route | None
     check_tensors(files, contract, str(path))
     notes = [f"{len(files.missing)} shards are missing, first {files.missing[0]}"] if files.missing else []
     table = language_table(config, contract, path / "config.json")
+    if contract.target.architecture == ARCHITECTURE:
+        check_llama(contract, path / "config.json")
     shape, obstacle = _native_shape(config, table, contract)
     if shape is None:
         return _open_other(path, contract, dtype, files, [*notes, obstacle])
@@ -91,9 +95,6 @@ def _native_shape(
     """Give the shape if the native routes compute this model, else the reason why not."""
     if contract.target.architecture != ARCHITECTURE:
         return None, f"{contract.target.architecture} is not run natively"
-    norm = contract.target.norm
-    if norm.plus_one or norm.kind != "rms" or contract.target.embed_scale != 1.0:
-        return None, f"the contract's norm or embed_scale is not {ARCHITECTURE}'s"
     if config.get("quantization_config"):
         return None, "quantised weights are not run natively"
     try:
@@ -104,13 +105,21 @@ def _native_shape(
 
 def _open_other(path: Path, contract: Contract, dtype: str, files: TensorFiles, notes: list[str]) -> Target:
     """Run another architecture through transformers; without it, use the parts that can be read."""
-    if find_spec("transformers") is None or find_spec("torch") is None:
+    if not (_is_installed("transformers") and _is_installed("torch")):
         needs = "running it needs transformers: pip install 'eagle3-contracts[transformers]'"
         return _open_partial(str(path), contract, files, [*notes, needs])
     try:
         return _open_transformers(path, contract, dtype)
+    except ContradictionError:
+        raise
     except SubjectError as error:
         return _open_partial(str(path), contract, files, [*notes, error.reason])
+
+
+def _is_installed(name: str) -> bool:
+    """Tell whether a package can be imported; a folder of its name on the path, without code, is none."""
+    spec = find_spec(name)
+    return spec is not None and spec.origin is not None
 
 
 def _open_transformers(path: Path, contract: Contract, dtype: str) -> Target:

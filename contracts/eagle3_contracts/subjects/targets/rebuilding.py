@@ -103,7 +103,7 @@ def _measure(
     pool: _Pool, found: Table, expected: Table | None, tokens: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
 ) -> None:
     followed = rows + 1 < len(tokens)
-    pool.surprises.append(-found[followed, tokens[rows[followed] + 1]])
+    pool.surprises.append(_far(-found[followed, tokens[rows[followed] + 1]]))
     if expected is None:
         return
     top = np.argpartition(expected, -min(TOP, expected.shape[-1]), axis=-1)[:, -TOP:]
