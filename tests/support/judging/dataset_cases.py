@@ -238,6 +238,9 @@ PARTS: tuple[Case, ...] = (
     dataset_case("embedding-repeats", "embedding declared, not stored", "must failed", None, _STORY),
     dataset_case("embedding-repeats", "neither most nor few", "must errored", _SOME),
     dataset_case("embedding-repeats", "too few repeats", ", ".join(["must errored"] * 4), _FEW),
+    dataset_case(
+        "embedding-repeats", "quantised", "must skipped", every_file(dtypes=_FP8, tensors=(*_FP8_TENSORS, _SCALES))
+    ),
     dataset_case("embedding-repeats", "planes missing", "must errored", sound_dataset(planes=(_EMBED,) * 3)),
     dataset_case("embedding-repeats", "headers only", "must skipped", HEADERS),
     dataset_case("embedding-repeats", "nothing read", "must errored", UNREAD),

@@ -18,8 +18,17 @@ SAMPLE_SUFFIXES = (".ckpt.gz", ".ckpt", ".pt", ".safetensors")
 """The endings that the formats use; the longest first."""
 
 _TEMPORARY = (".tmp", ".temp", ".part", ".partial", ".incomplete", ".swp", "~")
-_VOCABULARY = re.compile(r"^(token_freq(_dict)?|d2t|t2d)\.pt$")
-"""Vocabulary files that speculators keeps beside its data (train/vocab_mapping.py)."""
+_COMPANIONS = frozenset(
+    {
+        *("data_config.json", "sample_lengths.json", "state.json", "dataset_info.json", "dataset.json"),
+        *("manifest.jsonl", "eagle3-contract.json"),
+    }
+)
+"""Files that tools keep beside samples, and that are read as such (``neighbours``)."""
+
+_VOCABULARY = re.compile(r"^(token_freq(_dict)?|d2t|t2d|vocab_mapping)\.pt$")
+"""Vocabulary files beside the data: speculators (train/vocab_mapping.py), SpecForge (scripts/prepare_hidden_states.py),
+AngelSlim (tools/generate_hidden_for_draft_model.py)."""
 
 
 @dataclass(slots=True)
@@ -111,6 +120,8 @@ def _sort_entry(entry: os.DirEntry[str], walk: Walk) -> bool:
             walk.problems.append(_problem("unknown-format", reason, "remove it from the dataset", name))
         return False
     kind = _kind_left_out(entry.name, suffix)
+    if entry.name in _COMPANIONS or suffix == ".arrow":
+        return False
     if kind:
         walk.left_out[kind] += 1
     else:
