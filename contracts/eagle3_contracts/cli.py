@@ -57,19 +57,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _explain(error: Exception) -> str | None:
-    """Say what the user can mend; None for a defect of this program, which shows its traceback."""
+    """Say what the user can mend; None for a defect of this program, which shows its traceback.
+
+    An error of this project that knows a remedy is the user's to mend: a contract, a subject, a recording.
+    """
     from eagle3_contracts.reports.terminal import plain
-    from eagle3_contracts.subjects import SubjectError
     from eagle3_contracts.testing.settings import SettingError
 
-    if isinstance(error, SubjectError | SettingError):
+    if isinstance(error, SettingError) or hasattr(error, "remedy"):
         return plain(str(error))
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return plain(f"{place}{error.strerror or error}")
-    if "eagle3_contracts.contract" in sys.modules:
-        from eagle3_contracts.contract import ContractError
-
-        if isinstance(error, ContractError):
-            return plain(str(error))
     return None

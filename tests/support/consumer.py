@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from eagle3_contracts.registry import STAGES, clauses_of
+
 CONTRACT = """
 schema = 1
 name = "toy"
@@ -123,3 +125,8 @@ class Consumer:
 def said(result: pytest.RunResult) -> str:
     """Give all that a run printed, as one line of words."""
     return " ".join((result.stdout.str() + result.stderr.str()).split())
+
+
+def count(*stages: str) -> int:
+    """Count the clauses of these stages, or of all."""
+    return sum(len(clauses_of(stage)) for stage in stages or STAGES)

@@ -6,7 +6,10 @@ They import what they need when they run, so that ``--help`` and ``list`` are qu
 COMMANDS = {
     "list": ("catalog", "list the contracts of the catalog, or all clauses"),
     "show": ("catalog", "print a contract, with the defects of its document"),
+    "explain": ("explanation", "print the ids that mean a contract's layout in every tool, or why there are none"),
     "diff": ("comparison", "name every change between two contracts, and whether it breaks artifacts"),
+    "inspect": ("inspection", "describe a dataset without a contract, and name the contracts that can fit"),
     "check": ("checking", "check subjects against a contract"),
+    "record": ("golden", "make a golden recording again from its stored weights (refused where CI is set)"),
 }
 """Command to module and summary."""

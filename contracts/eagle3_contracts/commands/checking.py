@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eagle3_contracts.commands.printing import print_json, print_lines
@@ -12,7 +13,7 @@ from eagle3_contracts.reports.json_report import encode_report
 from eagle3_contracts.reports.terminal import describe_counts, describe_finding
 from eagle3_contracts.subjects import Options
 from eagle3_contracts.testing.selection import label_subjects
-from eagle3_contracts.testing.settings import SCAN, SUBJECT_SETTINGS, TARGET, SettingError
+from eagle3_contracts.testing.settings import SCAN, SUBJECT_SETTINGS, TARGET, Setting, SettingError, anchor
 
 if TYPE_CHECKING:
     from eagle3_contracts.run import Report
@@ -33,18 +34,23 @@ def run(arguments: argparse.Namespace) -> int:
     from eagle3_contracts.contract import load_contract
     from eagle3_contracts.run import check
 
-    named = [(item, getattr(arguments, item.stage) or []) for item in SUBJECT_SETTINGS]
-    for item, values in [*named, (TARGET, [arguments.target] if arguments.target is not None else [])]:
-        if not all(value.strip() for value in values):
-            raise SettingError(f"{_short(item.option)} is empty, so it is not known what to check ({item.help})")
-    subjects = [subject for item, values in named for subject in label_subjects(item.stage, values)]
-    options = Options(target=arguments.target, scan=arguments.scan)
+    named = {item: _anchored(item, getattr(arguments, item.stage) or []) for item in SUBJECT_SETTINGS}
+    subjects = [subject for item, values in named.items() for subject in label_subjects(item.stage, values)]
+    target = _anchored(TARGET, [] if arguments.target is None else [arguments.target])
+    options = Options(target=target[0] if target else None, scan=arguments.scan)
     report = check(load_contract(arguments.contract), subjects, options)
     if arguments.json:
         print_json(encode_report(report))
     else:
         print_lines(_describe(report))
     return report.exit_code(strict=arguments.strict)
+
+
+def _anchored(item: Setting, values: Sequence[str]) -> list[str]:
+    """Take values as the plugin takes them; ``SettingError`` for an empty one."""
+    if not all(value.strip() for value in values):
+        raise SettingError(f"{_short(item.option)} is empty, so it is not known what to check ({item.help})")
+    return [anchor(item, value.strip(), Path.cwd()) for value in values]
 
 
 def _describe(report: Report) -> Iterator[str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from eagle3_contracts.commands.printing import print_json, print_lines
+
+if TYPE_CHECKING:
+    from eagle3_contracts.contract.comparing import Change
 
 
 def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
@@ -23,8 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(found.as_dict())
         return 0
     kind = "no change" if found.kind is None else f"{found.kind}, {len(found.changes)} changes"
-    lines = [f"{found.old} -> {found.new}: {kind}", *(f"  {change}" for change in found.changes)]
+    lines = [f"{found.old} -> {found.new}: {kind}", *(f"  {_describe(change)}" for change in found.changes)]
     if found.version_suffices is False:
         lines.append(f"the new version number is too low: these changes call for {found.required_version} at least")
     print_lines(lines)
     return 0
+
+
+def _describe(change: Change) -> str:
+    """Give a change as one line; of texts only that they changed (``--json`` gives both)."""
+    return f"{change.kind}: {change.place} ({change.reason})" if change.kind == "editorial" else str(change)

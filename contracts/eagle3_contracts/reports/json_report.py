@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 def encode_finding(finding: Finding) -> dict[str, Any]:
     """Give a finding as JSON-ready values."""
-    record = finding.as_dict()
-    for name in ("measure", "bound"):
-        value = record[name]
-        if isinstance(value, float) and not math.isfinite(value):
-            record[name] = None
+    record: dict[str, Any] = _finite(finding.as_dict())
     return record
 
 
@@ -51,10 +47,18 @@ def encode_report(report: Report) -> dict[str, Any]:
 
 
 def dump_json(values: object) -> str:
-    """Write JSON as this project prints it: indented, readable, without NaN."""
-    return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
+    """Write JSON as this project prints it: indented, readable, null for numbers that are not finite."""
+    return json.dumps(_finite(values), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def write_json(path: Path, report: Report, extra: Mapping[str, Any] | None = None) -> None:
     """Write a report to a file, whole or not at all; ``extra`` adds keys."""
     write_text(path, dump_json({**encode_report(report), **(extra or {})}) + "\n")
+
+
+def _finite(values: Any) -> Any:
+    if isinstance(values, Mapping):
+        return {name: _finite(value) for name, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_finite(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values

@@ -7,6 +7,7 @@ check less than was asked for.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -194,9 +195,22 @@ def _read_values(setting: Setting, source: Source, value: object, base: Path) ->
     for item in values:
         if setting.choices and item not in setting.choices:
             raise SettingError(f"{name}: {item!r} is no choice; write one of {', '.join(setting.choices)}")
-    return tuple(str(base / item) if setting.path or _is_document(item) else item for item in values)
+    return tuple(anchor(setting, item, base) for item in values)
 
 
-def _is_document(value: str) -> bool:
-    """Tell whether a value is the path of a contract's file: such a path too is relative to where it was written."""
-    return value.endswith(".toml")
+def anchor(setting: Setting, value: str, base: Path) -> str:
+    """Make what a value says of a path absolute, from the folder that it was written in.
+
+    ``FORMAT:PATH`` and ``transformers:PATH`` keep their head, ``FILE.py:FUNCTION`` its tail; the name of a module is
+    no path.
+    """
+    head, _, tail = value.partition(":")
+    file, _, function = value.rpartition(":")
+    if setting.path:
+        plain = not tail or "/" in head or os.path.lexists(base / value)
+        return str(base / value) if plain else f"{head}:{base / tail}"
+    if value.endswith(".toml"):
+        return str(base / value)
+    if file.endswith(".py"):
+        return f"{base / file}:{function}"
+    return f"{head}:{base / tail}" if tail and os.path.lexists(base / tail) else value

@@ -15,6 +15,7 @@ from eagle3_contracts.subjects.captures.running import run_requests
 
 if TYPE_CHECKING:
     from eagle3_contracts.subjects.targets import Target
+    from eagle3_contracts.subjects.targets.native import Route
 
 
 def gather_capture(
@@ -66,16 +67,15 @@ def _compare(
         return None, mismatch
     from eagle3_contracts.subjects.targets.comparing import compare_planes
 
-    return compare_planes(_open_target(contract, options), contract, samples), ()
+    return compare_planes(_open_target(contract, subject, options), contract, samples), ()
 
 
-def _open_target(contract: Contract, options: Options) -> Target:
-    """Open the target that was given, else the embedded one, by the route that its capture does not take."""
+def _open_target(contract: Contract, subject: Subject, options: Options) -> Target:
+    """Open the target that was given, else the embedded one; the embedded capture's by the route it does not take."""
     from eagle3_contracts.subjects.targets import open_target
 
-    if options.target is not None:
-        return open_target(options.target, contract)
-    return open_target(str(embedded_target()), contract, route="numpy")
+    route: Route | None = "numpy" if subject.value == "embedded" else None
+    return open_target(options.target or str(embedded_target()), contract, route=route)
 
 
 def _samples(
