@@ -33,26 +33,27 @@ CARRIERS: tuple[tuple[str, ...], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One place that an engine looks in: the path, what it adds to each id, and when it stops looking.
-
-    ``falsy_counts``: an empty list or null found here ends the search (SGLang: ``[]`` is a list of nothing).
-    ``overrides``: it replaces what was found before whenever its table exists, even by null (vLLM's V1 runner).
-    """
+    """One place that an engine looks in: the path, and what it adds to each id found there."""
 
     path: tuple[str, ...]
     added: int = 0
-    falsy_counts: bool = False
-    overrides: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class KeyOrder:
-    """The places in which one engine and runner looks, in order, for a range of versions."""
+    """The places in which one engine and runner looks, for a range of versions.
+
+    ``first``: in order, the first list that is not empty wins. ``tables``: after them, the last table that
+    is not empty wins, even if it holds no ids (vLLM's V1 runner lets an ``eagle_config`` undo a ``dflash_config``).
+    ``keeps_empty``: an empty list is passed on as such (SGLang), not taken for an absent one.
+    """
 
     engine: str
     runner: str
     versions: str
-    keys: tuple[Key, ...]
+    first: tuple[Key, ...] = ()
+    tables: tuple[Key, ...] = ()
+    keeps_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +69,20 @@ class KeyReading:
     ignored: tuple[tuple[str, Any], ...] = ()
 
 
-_TOP, _NESTED = Key((KEY,)), ("eagle_config", KEY)
+_TOP, _NESTED = Key((KEY,)), Key(("eagle_config", KEY))
 _DFLASH = Key(("dflash_config", "target_layer_ids"), added=1)
 _DSPARK = (Key(("dspark_target_layer_ids",), added=1), Key(("target_layer_ids",), added=1))
 _LAYER_IDS = (Key(("dflash_config", "layer_ids")), Key(("eagle_config", "layer_ids")))
 
 KEY_ORDERS: tuple[KeyOrder, ...] = (
-    KeyOrder("sglang", "", ">=0.5.9,<0.5.24", (Key(_NESTED, falsy_counts=True),)),
-    KeyOrder("vllm", "v1", ">=0.22,<0.34", (_TOP, _DFLASH, Key(_NESTED, overrides=True))),
-    KeyOrder("vllm", "v2", ">=0.22,<0.24", (_TOP,)),
-    KeyOrder("vllm", "v2", ">=0.24,<0.25", (_TOP, _DFLASH)),
-    KeyOrder("vllm", "v2", ">=0.25,<0.27", (_TOP, _DFLASH, *_DSPARK)),
-    KeyOrder("vllm", "v2", ">=0.27,<0.34", (_TOP, _DFLASH, *_DSPARK, *_LAYER_IDS)),
-    KeyOrder("specforge", "", ">=0.2,<0.3", (Key(_NESTED, falsy_counts=True),)),
-    KeyOrder("tensorrt-llm", "", ">=1.0,<1.3", ()),
+    KeyOrder("sglang", "", ">=0.5.9,<0.5.24", tables=(_NESTED,), keeps_empty=True),
+    KeyOrder("vllm", "v1", ">=0.22,<0.34", first=(_TOP,), tables=(_DFLASH, _NESTED)),
+    KeyOrder("vllm", "v2", ">=0.22,<0.24", first=(_TOP,)),
+    KeyOrder("vllm", "v2", ">=0.24,<0.25", first=(_TOP, _DFLASH)),
+    KeyOrder("vllm", "v2", ">=0.25,<0.27", first=(_TOP, _DFLASH, *_DSPARK)),
+    KeyOrder("vllm", "v2", ">=0.27,<0.34", first=(_TOP, _DFLASH, *_DSPARK, *_LAYER_IDS)),
+    KeyOrder("specforge", "", ">=0.2,<0.3", tables=(_NESTED,), keeps_empty=True),
+    KeyOrder("tensorrt-llm", "", ">=1.0,<1.3"),
 )
 DEFAULT_RUNNER = {"vllm": "v1"}
 
@@ -105,23 +106,31 @@ def read_ids(engine: str, version: str, config: Mapping[str, Any], *, runner: st
 
 
 def _read(order: KeyOrder, config: Mapping[str, Any]) -> KeyReading:
-    found, key = None, None
-    for place in order.keys:
-        if found and not place.overrides:
-            break
-        if found and key == KEY:
-            break
-        present, value = _look_up(config, place.path)
-        if place.overrides and not present and isinstance(config.get(place.path[0]), Mapping):
-            found, key = None, None
-        elif present and (value or place.falsy_counts or place.overrides):
-            found, key = value, ".".join(place.path)
-            found = [item + place.added for item in value] if _is_list(value) else value
-            if place.falsy_counts:
-                break
-    ids = tuple(found) if _is_list(found) and (found or any(place.falsy_counts for place in order.keys)) else None
-    used = key if ids is not None else None
-    return KeyReading(ids, used, _passed_over(config, used))
+    for place in order.first:
+        ids = _ids_at(config, place)
+        if ids:
+            return _reading(config, place, ids)
+    present = [place for place in order.tables if _is_table(config.get(place.path[0]))]
+    if present:
+        ids = _ids_at(config, present[-1])
+        if ids or (ids is not None and order.keeps_empty):
+            return _reading(config, present[-1], ids)
+    return KeyReading(None, None, _passed_over(config, None))
+
+
+def _reading(config: Mapping[str, Any], place: Key, ids: Ids) -> KeyReading:
+    key = ".".join(place.path)
+    return KeyReading(ids, key, _passed_over(config, key))
+
+
+def _ids_at(config: Mapping[str, Any], place: Key) -> Ids | None:
+    """Give the ids in one place, or None if there is no list."""
+    _, value = _look_up(config, place.path)
+    return tuple(item + place.added for item in value) if isinstance(value, list | tuple) else None
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping) and bool(value)
 
 
 def _look_up(config: Mapping[str, Any], path: tuple[str, ...]) -> tuple[bool, Any]:
@@ -131,10 +140,6 @@ def _look_up(config: Mapping[str, Any], path: tuple[str, ...]) -> tuple[bool, An
             return False, None
         value = value[part]
     return True, value
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _passed_over(config: Mapping[str, Any], used: str | None) -> tuple[tuple[str, Any], ...]:

@@ -29,20 +29,24 @@ class PlaneCount:
 
 @dataclass(frozen=True, slots=True)
 class CountOrder:
-    """Where one drafter class of an engine looks: keys of a number first, then of lists, in order."""
+    """Where one drafter class of an engine looks: keys of a number first, then of lists, in order.
+
+    ``counts_empty``: an empty list makes an fc of no planes instead of the default.
+    """
 
     engine: str
     drafter: str
     versions: str
     numbers: tuple[str, ...]
     lists: tuple[tuple[str, ...], ...]
+    counts_empty: bool = False
 
 
 _NESTED, _TOP = ("eagle_config", KEY), (KEY,)
 COUNT_ORDERS: tuple[CountOrder, ...] = (
     CountOrder("sglang", "llama", ">=0.5.9,<0.5.12", (), ()),
     CountOrder("sglang", "llama", ">=0.5.12,<0.5.24", ("num_aux_hidden_states",), (_NESTED,)),
-    CountOrder("sglang", "kimi", ">=0.5.12,<0.5.24", (), (_NESTED, _TOP)),
+    CountOrder("sglang", "kimi", ">=0.5.12,<0.5.24", (), (_NESTED, _TOP), counts_empty=True),
     CountOrder("vllm", "llama", ">=0.22,<0.34", ("num_aux_hidden_states",), (_NESTED,)),
     CountOrder("vllm", "deepseek", ">=0.22,<0.34", ("num_aux_hidden_states",), (_NESTED,)),
     CountOrder("vllm", "qwen3", ">=0.24,<0.34", ("num_aux_layers", "num_aux_hidden_states"), (_TOP, _NESTED)),
@@ -74,6 +78,6 @@ def _count(order: CountOrder, config: Mapping[str, Any]) -> PlaneCount:
     for path in order.lists:
         table = config.get(path[0]) if len(path) == 2 else config
         value = table.get(path[-1]) if isinstance(table, Mapping) else None
-        if value:
+        if value or (value is not None and order.counts_empty):
             return PlaneCount(len(value), ".".join(path))
     return PlaneCount(DEFAULT_COUNT, None)
