@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eagle3_contracts.evidence import Problem
@@ -50,6 +50,18 @@ class Neighbours:
         if isinstance(flag, bool):
             declared["hidden_states_prenorm"] = flag
         return declared
+
+    def doubt_lengths(self, lengths: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+        """Say in a note where sample_lengths.json disagrees with files: speculators 0.4 packs batches by it."""
+        told = self.sample_lengths or {}
+        wrong = []
+        for name, rows in lengths:
+            claimed = told.get(PurePosixPath(name).stem.rpartition("_")[2], rows)
+            if claimed != rows:
+                wrong.append(f"{name} has {rows} rows, there {str(claimed)[:20]}")
+        if not wrong:
+            return ()
+        return (f"sample_lengths.json disagrees with {len(wrong)} files, by which batches are packed: {wrong[0]}",)
 
 
 @dataclass(slots=True)

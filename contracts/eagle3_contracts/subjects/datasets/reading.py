@@ -99,7 +99,9 @@ def read_dataset(source: Source) -> Reading:
     evidence = settle_repeats(merge_evidence(found, merged))
     if chosen_format:
         problems = check_rows(source.walk, chosen_format, source.neighbours)
-        evidence = dataclasses.replace(evidence, problems=(*evidence.problems, *problems))
+        lengths = [(file.name, rows) for file, _, rows in reading.samples]
+        notes = (*evidence.notes, *source.neighbours.doubt_lengths(lengths))
+        evidence = dataclasses.replace(evidence, problems=(*evidence.problems, *problems), notes=notes)
     reading.evidence = evidence
     return reading
 
