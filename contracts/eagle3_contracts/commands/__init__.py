@@ -11,5 +11,6 @@ COMMANDS = {
     "inspect": ("inspection", "describe a dataset without a contract, and name the contracts that can fit"),
     "check": ("checking", "check subjects against a contract"),
     "record": ("golden", "make a golden recording again from its stored weights (refused where CI is set)"),
+    "faults": ("faults", "list the deliberate defects that prove what each clause catches"),
 }
 """Command to module and summary."""

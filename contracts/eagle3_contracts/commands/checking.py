@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eagle3_contracts.commands.printing import print_json, print_lines
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.reports.json_report import encode_report
-from eagle3_contracts.reports.terminal import describe_counts, describe_finding
+from eagle3_contracts.reports.terminal import describe_counts, describe_finding, describe_unchecked
 from eagle3_contracts.subjects import Options
 from eagle3_contracts.testing.selection import label_subjects
 from eagle3_contracts.testing.settings import SCAN, SUBJECT_SETTINGS, TARGET, Setting, SettingError, anchor
@@ -54,17 +54,11 @@ def _anchored(item: Setting, values: Sequence[str]) -> list[str]:
 
 
 def _describe(report: Report) -> Iterator[str]:
-    """Give one block per finding that is no pass, the skips in one line each, and the counts."""
+    """Give one block per violation, one per reason why something was not checked, and the counts."""
     yield f"contract {report.contract}, digest {report.digest[:16]}"
     yield from (f"{subject.stage} {subject.label}: {subject.value}" for subject in report.subjects)
-    for verdict in (Verdict.FAILED, Verdict.ERRORED):
-        for item in report.findings:
-            if item.verdict is verdict:
-                yield f"\n{describe_finding(item)}"
-    skipped = [item for item in report.findings if item.verdict is Verdict.SKIPPED]
-    if skipped:
-        yield ""
-    yield from (f"skipped {item.clause} on {item.subject}: {item.observed}" for item in skipped)
+    yield from (f"\n{describe_finding(item)}" for item in report.findings if item.verdict is Verdict.FAILED)
+    yield from describe_unchecked(report.findings)
     yield ""
     yield from describe_counts(report.findings)
     if not report.subjects:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eagle3_contracts.commands.printing import print_json, print_lines
 
 if TYPE_CHECKING:
-    from eagle3_contracts.contract.comparing import Change
+    from eagle3_contracts.contract.changes import Change
 
 
 def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:

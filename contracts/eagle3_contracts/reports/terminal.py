@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from eagle3_contracts.findings import Finding, Level, Verdict
 from eagle3_contracts.registry import STAGES
@@ -32,7 +32,7 @@ def describe_finding(finding: Finding) -> str:
     if finding.verdict is Verdict.FAILED and finding.level is Level.SHOULD:
         heading = "violated"
     rung = f", rung: {finding.rung}" if finding.rung else ""
-    lines = [plain(f"{heading} {finding.clause} ({finding.level}) on {finding.subject}{rung}")]
+    first = plain(f"{heading} {finding.clause} ({finding.level}) on {finding.subject}{rung}")
     rows = {
         "observed": finding.observed,
         "expected": finding.expected,
@@ -40,10 +40,25 @@ def describe_finding(finding: Finding) -> str:
         "measure": _describe_measure(finding),
         "hint": finding.hint,
     }
-    for name, text in rows.items():
-        if text:
-            lines += _wrap(f"{name}:", plain(text))
-    return "\n".join(lines)
+    return "\n".join([first, *_write_rows(rows)])
+
+
+def describe_unchecked(findings: Iterable[Finding]) -> Iterator[str]:
+    """Write what could not be checked, then what was skipped: clauses with one and the same reason are told as one."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for item in findings:
+        key = (item.verdict, item.subject, item.observed, item.where, item.hint, item.rung)
+        groups.setdefault(key, []).append(item)
+    for group in sorted(groups.values(), key=lambda group: group[0].verdict is Verdict.SKIPPED):
+        first, names = group[0], ", ".join(item.clause for item in group)
+        if first.verdict is Verdict.ERRORED and len(group) == 1:
+            yield f"\n{describe_finding(first)}"
+        elif first.verdict is Verdict.ERRORED:
+            rows = {"observed": first.observed, "where": str(first.where), "clauses": names, "hint": first.hint}
+            yield "\n".join(["", plain(f"{UNCHECKED} {len(group)} clauses on {first.subject}"), *_write_rows(rows)])
+        elif first.verdict is Verdict.SKIPPED:
+            rows = {"clauses": names, "reason": first.observed, "hint": first.hint}
+            yield "\n".join(["", plain(f"skipped on {first.subject}"), *_write_rows(rows)])
 
 
 def describe_counts(findings: Iterable[Finding]) -> list[str]:
@@ -82,6 +97,10 @@ def _describe_measure(finding: Finding) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else str(value)
+
+
+def _write_rows(rows: Mapping[str, str]) -> Iterator[str]:
+    return (line for name, text in rows.items() if text for line in _wrap(f"{name}:", plain(text)))
 
 
 def _wrap(name: str, text: str) -> list[str]:

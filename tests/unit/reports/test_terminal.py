@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from eagle3_contracts.findings import Rung, Verdict, Where
 from eagle3_contracts.registry import clause
-from eagle3_contracts.reports.terminal import describe_counts, describe_finding, plain, violated_shoulds
+from eagle3_contracts.reports.terminal import (
+    describe_counts,
+    describe_finding,
+    describe_unchecked,
+    plain,
+    violated_shoulds,
+)
 
 BOUNDARY, RANGE = clause("dataset.boundary"), clause("dataset.norm-range")
 FAILED = BOUNDARY.find(
@@ -57,6 +63,23 @@ def test_names_from_files_cannot_drive_the_terminal() -> None:
     assert "a\\u202eb\\r\\udc80" in text
     assert text.encode()
     assert plain("\tkept\n") == "\tkept\n"
+
+
+def test_one_reason_for_several_clauses_is_told_once() -> None:
+    boundary, rows = BOUNDARY, clause("dataset.rows")
+    errored = [
+        item.find(Verdict.ERRORED, "x", observed="torch is missing", hint="install it") for item in (boundary, rows)
+    ]
+    skipped = [item.find(Verdict.SKIPPED, "x", observed="no target") for item in (boundary, rows)]
+    alone = rows.find(Verdict.ERRORED, "y", observed="torch is missing", hint="install it")
+    assert list(describe_unchecked([*skipped, *errored, FAILED, alone])) == [
+        (
+            "\nCOULD NOT CHECK 2 clauses on x\n  observed: torch is missing\n"
+            "  clauses:  dataset.boundary, dataset.rows\n  hint:     install it"
+        ),
+        f"\n{describe_finding(alone)}",
+        "\nskipped on x\n  clauses:  dataset.boundary, dataset.rows\n  reason:   no target",
+    ]
 
 
 def test_counts_go_stage_by_stage_and_name_violated_shoulds() -> None:

@@ -1,0 +1,40 @@
+"""``check`` and ``pytest`` are two ways to the same findings."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from eagle3_contracts import embedded
+from support.consumer import BROKEN, LOUD, Consumer
+
+
+def check(consumer: Consumer, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "eagle3_contracts", "check", *arguments, "--json"]
+    result = subprocess.run(command, cwd=consumer.path, capture_output=True, text=True, check=False)  # noqa: S603
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def sort(findings: list[dict[str, Any]]) -> list[str]:
+    return sorted(map(json.dumps, findings))
+
+
+def test_on_captures_that_violate_clauses(consumer: Consumer) -> None:
+    by_command = check(consumer, "own.toml", "--capture", LOUD, "--capture", BROKEN)
+    arguments = ("--contract", "own.toml", "--contract-capture", LOUD, "--contract-capture", BROKEN)
+    by_pytest = consumer.findings("--pyargs", "eagle3_contracts.suite", *arguments)
+    assert {item["verdict"] for item in by_pytest} == {"passed", "failed", "skipped"}
+    assert sort(by_pytest) == sort(by_command["findings"])
+
+
+def test_on_the_embedded_default(consumer: Consumer) -> None:
+    datasets = [s for s in embedded.embedded_subjects() if s.stage == "dataset"]
+    options = [part for subject in datasets for part in ("--hidden-states", subject.value)]
+    target = ("--target", str(embedded.embedded_target()))
+    by_command = check(consumer, embedded.CONTRACT, "--capture", "embedded", *options, *target)
+    by_pytest = consumer.findings("--pyargs", "eagle3_contracts.suite", "--contract-subject=embedded")
+    assert len(datasets) > 1
+    assert sort(by_pytest) == sort(by_command["findings"])
