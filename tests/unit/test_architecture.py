@@ -1,0 +1,179 @@
+"""The shape of the package, held by reading its imports: who may know whom, and how large a module may grow."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from eagle3_contracts.registry import CLAUSES, STAGES
+from eagle3_contracts.subjects import READERS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = REPOSITORY / "contracts" / "eagle3_contracts"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
+ROOT = "eagle3_contracts"
+
+FOUNDATIONS = {"boundaries", "contract", "evidence", "findings", "numerics"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "__init__": {"subjects"},
+    "findings": set(),
+    "boundaries": set(),
+    "numerics": set(),
+    "registry": {"findings"},
+    "evidence": {"findings", "numerics"},
+    "contract": {"boundaries"},
+    "dialects": {"boundaries", "contract"},
+    "embedded": {"subjects"},
+    "subjects": FOUNDATIONS | {"dialects", "embedded"},
+    "clauses": FOUNDATIONS | {"dialects", "registry"},
+    "run": {"contract", "findings", "registry", "subjects"},
+    "reports": {"findings", "registry", "run"},
+    "recording": FOUNDATIONS | {"subjects"},
+    "faults": FOUNDATIONS | {"embedded", "registry", "subjects"},
+    "testing": {"__init__", "contract", "embedded", "findings", "registry", "reports", "run", "subjects"},
+    "plugin": {"contract", "findings", "registry", "subjects", "testing"},
+    "suite": {"registry"},
+    "commands": FOUNDATIONS | {"dialects", "faults", "recording", "registry", "reports", "run", "subjects", "testing"},
+    "cli": {"__init__", "commands", "reports", "testing"},
+    "__main__": {"cli"},
+}
+"""Each part of the package and the parts that it may import; ``run`` finds readers and checks by their stage's name."""
+
+HEAVY = {"torch", "transformers", "pyarrow"}
+LIGHT = ("plugin", "findings", "embedded", "suite", "testing", "registry")
+"""What must load without any dependency but pytest; ``subjects/__init__`` comes along with them."""
+
+LONG_MODULES: dict[str, int] = {"evidence.py": 320}
+"""Lines of the modules that are longer than 300: every stage's types stand side by side there."""
+
+LONG_FUNCTIONS: dict[str, int] = {}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in (ROOT, *parts) if part != "__init__")
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_in(nodes: Iterator[ast.AST] | list[ast.stmt]) -> Iterator[str]:
+    """Give the full name of everything imported: of ``from a import b`` both ``a`` and ``a.b``."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide who is meant"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_at_load(path: Path) -> set[str]:
+    """Give what loading a module imports: not what its functions import, nor what is there for types alone."""
+    return set(imports_in(list(_statements(tree_of(path).body))))
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.Try | ast.With | ast.ClassDef):
+            yield from _statements(statement.body)
+        if isinstance(statement, ast.If):
+            yield from _statements(statement.orelse)
+            if ast.unparse(statement.test) != "TYPE_CHECKING":
+                yield from _statements(statement.body)
+
+
+def parts_imported(path: Path) -> set[str]:
+    own = {name for name in imports_in(ast.walk(tree_of(path))) if name == ROOT or name.startswith(f"{ROOT}.")}
+    bare = {"__init__"} if {f"{ROOT}.__version__"} & own else set()
+    return bare | {part_of(name) for name in own - {ROOT, f"{ROOT}.__version__"}}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_dependencies_go_one_way(path: Path) -> None:
+    part = part_of(name_of(path))
+    beyond = parts_imported(path) - MAY_IMPORT[part] - {part}
+    assert not beyond, f"{part} may import {sorted(MAY_IMPORT[part])}, and not {sorted(beyond)}"
+
+
+def test_every_part_of_the_package_has_its_rule_and_no_part_that_is_gone() -> None:
+    assert {part_of(name_of(path)) for path in MODULES} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_nothing_but_plugin_and_suite_knows_pytest(path: Path) -> None:
+    known = {name.partition(".")[0] for name in imports_in(ast.walk(tree_of(path)))}
+    if part_of(name_of(path)) not in {"plugin", "suite"}:
+        assert not known & {"pytest", "_pytest", "pluggy"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_is_slow_to_import_or_optional_is_imported_where_it_is_used(path: Path) -> None:
+    assert not {name.partition(".")[0] for name in imported_at_load(path)} & HEAVY
+
+
+@pytest.mark.parametrize("part", LIGHT)
+def test_the_light_parts_load_with_the_standard_library_and_pytest_alone(part: str) -> None:
+    known = {name_of(path): path for path in MODULES}
+    waiting = [name for name in known if part_of(name) == part]
+    reached: set[str] = set()
+    foreign: dict[str, set[str]] = {}
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        names = imported_at_load(known[name])
+        waiting += [found for found in names if found in known]
+        roots = {found.partition(".")[0] for found in names} - {ROOT, "pytest"}
+        if outside := roots - sys.stdlib_module_names:
+            foreign[name] = outside
+    assert not foreign
+
+
+def test_a_stage_has_the_same_name_everywhere() -> None:
+    assert {clause.stage for clause in CLAUSES} == set(STAGES)
+    for stage in STAGES:
+        assert (PACKAGE / "clauses" / stage).is_dir() or (PACKAGE / "clauses" / f"{stage}.py").is_file()
+        assert (PACKAGE / "registry" / f"{stage}.py").is_file()
+    assert {stage: f"{stage}s" for stage in STAGES if stage != "contract"} == READERS
+    assert all((PACKAGE / "subjects" / folder / "__init__.py").is_file() for folder in READERS.values())
+    for folder in (PACKAGE / "suite", REPOSITORY / "tests" / "contract"):
+        assert {path.stem.removeprefix("test_") for path in folder.glob("test_*.py")} == set(STAGES)
+
+
+@pytest.mark.parametrize("path", [*MODULES, *TESTS], ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_modules_and_functions_stay_small(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LONG_MODULES.get(path.name, 300), f"{lines} lines: divide it by what it speaks of"
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            limit = LONG_FUNCTIONS.get(f"{path.name}:{node.name}", 40)
+            assert length <= limit, f"{node.name} has {length} lines: give its parts names"
+
+
+def test_modules_are_named_after_what_they_hold() -> None:
+    empty_words = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "stuff"}
+    assert not [path for path in [*MODULES, *TESTS] if empty_words & set(path.with_suffix("").parts[-2:])]
+
+
+def test_a_rule_that_is_broken_is_seen(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    text = "from eagle3_contracts import cli\nfrom eagle3_contracts.run import check\ndef f():\n    import torch\n"
+    module.write_text(text + "if TYPE_CHECKING:\n    import numpy\ntry:\n    import pytest\nexcept ImportError: ...\n")
+    assert parts_imported(module) == {"cli", "run"}
+    assert {name.partition(".")[0] for name in imported_at_load(module)} == {ROOT, "pytest"}
