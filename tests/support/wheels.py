@@ -8,6 +8,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -22,22 +23,23 @@ class Sources:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._wheel = cache(self._find_wheel)
+        self._open = ExitStack()
+        self._archive = cache(self._open_wheel)
         self.read = cache(self._read)
 
     def _read(self, name: str, version: str, member: str) -> str | None:
         """Give the text of a member of a wheel, or None if the wheel has no such member."""
-        with zipfile.ZipFile(self._wheel(name, version)) as wheel:
-            try:
-                return wheel.read(member).decode()
-            except KeyError:
-                return None
+        try:
+            return self._archive(name, version).read(member).decode()
+        except KeyError:
+            return None
 
     def names(self, name: str, version: str, prefix: str) -> list[str]:
         """List the members directly below a prefix, without it."""
-        with zipfile.ZipFile(self._wheel(name, version)) as wheel:
-            below = (member.removeprefix(prefix) for member in wheel.namelist() if member.startswith(prefix))
-            return [member for member in below if member and "/" not in member]
+        below = (
+            item.removeprefix(prefix) for item in self._archive(name, version).namelist() if item.startswith(prefix)
+        )
+        return [member for member in below if member and "/" not in member]
 
     def text(self, name: str, version: str, member: str) -> str:
         """Give the text of a member; fails with its name if the wheel has none."""
@@ -48,6 +50,13 @@ class Sources:
     def reader(self, name: str, version: str, prefix: str) -> Callable[[str], str | None]:
         """Give a function that reads members below a prefix."""
         return lambda path: self.read(name, version, f"{prefix}/{path}")
+
+    def close(self) -> None:
+        """Close every wheel that was opened."""
+        self._open.close()
+
+    def _open_wheel(self, name: str, version: str) -> zipfile.ZipFile:
+        return self._open.enter_context(zipfile.ZipFile(self._find_wheel(name, version)))
 
     def _find_wheel(self, name: str, version: str) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,9 @@ from eagle3_contracts.boundaries import Tap
 from eagle3_contracts.dialects.resolution import Resolution
 from eagle3_contracts.dialects.rule import Rule
 
-Purpose = Literal["capture", "serve"]
+Purpose = Literal["capture", "serve", "train"]
+"""What planes a tool must give: ``capture`` those on disk, ``serve`` those fed to fc, ``train`` those fed to fc
+while it runs the target itself and takes the final state from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class Tool:
 
     ``read``: the versions whose source was read, oldest first (a revision for a tool without releases).
     ``takes``: the flag, argument or config key that carries the ids. ``dataset_format``: the format that a
-    capture tool writes. ``default_purpose``: what its dialects are for.
+    capture tool writes. ``purpose``: what its dialects are for.
     """
 
     name: str
@@ -54,7 +56,8 @@ class Dialect:
     """How one tool, in a range of versions and for some architectures, turns ids into taps.
 
     ``versions``: a PEP 440 range, empty for a tool without releases. ``architectures``: empty for all.
-    ``setting``: the flag or engine that selects this dialect within the tool, if there are several.
+    ``setting``: the flag or engine that selects this dialect within the tool, if there are several;
+    ``purpose``: what it is for, where that is not the tool's own.
     ``beside``: the final state that a capture tool stores unasked. ``source``: where the rule was read.
     """
 
@@ -64,6 +67,7 @@ class Dialect:
     source: str
     architectures: tuple[str, ...] = ()
     setting: str = ""
+    purpose: Purpose | None = None
     beside: Literal["pre_norm", "post_norm"] | None = None
 
     def resolve(self, ids: Sequence[int] | None, layers: int) -> Resolution:
@@ -91,6 +95,11 @@ class Dialect:
     def applies_to(self, architecture: str) -> bool:
         """Tell whether an architecture's class is one that the rule was read for."""
         return not self.architectures or architecture in self.architectures
+
+    @property
+    def serves_for(self) -> Purpose:
+        """What the dialect is for: its own purpose, else the tool's."""
+        return self.purpose or self.tool.purpose
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ from eagle3_contracts.dialects.dialect import Dialect, Tool
 from eagle3_contracts.dialects.rule import reference_boundaries
 from eagle3_contracts.dialects.unsupported import HardCodedRule, UnsupportedRule
 
-EAGLE = Tool(name="eagle", purpose="capture", read=("cb7e084",), takes="nothing: the boundaries are hard-coded")
+EAGLE = Tool(name="eagle", purpose="train", read=("cb7e084",), takes="nothing: the boundaries are hard-coded")
 
 DIALECTS = (
     Dialect(

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import Version
-
-from eagle3_contracts.boundaries import Tap
-from eagle3_contracts.dialects.dialect import Dialect, Purpose, Tool
+from eagle3_contracts.dialects.dialect import Dialect, Tool
 from eagle3_contracts.dialects.inverse import Inverse, invert
 from eagle3_contracts.dialects.table import TOOLS, dialects_of
-from eagle3_contracts.dialects.tensorrt_llm import TENSORRT_LLM
+from eagle3_contracts.dialects.wanted import meets, unread_part, wanted_of
 
 if TYPE_CHECKING:
-    from eagle3_contracts.contract import Contract, Plane
+    from eagle3_contracts.contract import Contract
 
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a contract asks of a tool: the taps in order, those that may be stored beside them, and the range."""
-
-    purpose: Purpose
-    taps: tuple[Tap, ...]
-    final: Tap | None
-    served: str | None
+Row = dict[str, Any]
+NO_LIST = "it takes no ids, and captures just this"
 
 
 def explain(contract: Contract) -> dict[str, Any]:
     """Say what a contract means in every dialect, as JSON-ready values.
 
     ``boundaries``: plane to boundary. ``drafter_input``: boundaries in the order of concatenation.
-    ``dialects``: one row per tool, range of versions and setting. A row's ``ids`` are what the tool must be
+    ``dialects``: one row per tool, setting and range of versions. A row's ``ids`` are what the tool must be
     given (null: none), ``alternatives`` all other lists that mean the same, ``stable`` the list that means it
     in all versions that the contract serves (in all that were read, if it serves none of the tool), or null.
-    ``purpose``: ``serve`` rows give drafter.input, ``capture`` rows the stored planes. ``served``: the row's
-    versions meet the contract's. ``reason``: why there are no ids, or what to mind.
+    ``purpose``: ``serve`` and ``train`` rows give drafter.input, ``capture`` rows the stored planes.
+    ``default``: leaving the ids out means it too. ``served``: the row's versions meet the contract's.
+    ``reason``: why there are no ids, or what to mind.
     """
     return {
         "contract": contract.reference,
@@ -47,35 +36,41 @@ def explain(contract: Contract) -> dict[str, Any]:
     }
 
 
-def _explain_tool(contract: Contract, tool: Tool) -> Iterator[dict[str, Any]]:
+def _explain_tool(contract: Contract, tool: Tool) -> Iterator[Row]:
     """Give a tool's rows: each setting in each range of versions, and what lies outside the range read."""
-    architecture, layers = contract.target.architecture, contract.target.num_hidden_layers
+    architecture = contract.target.architecture
+    engines = contract.serving.engines if contract.serving is not None else {}
+    served = engines.get(tool.name)
     dialects = tuple(dialects_of(tool, architecture))
     if not dialects:
-        yield _row(tool, architecture, reason=f"not verified: this architecture's rule was not read in {tool.name}")
-    for dialect in dialects:
-        wanted = _wanted(contract, dialect)
-        served = wanted.served is not None and _meets(dialect, wanted.served)
-        siblings = tuple(other for other in dialects if other.setting == dialect.setting)
-        over = tuple(other for other in siblings if wanted.served is None or _meets(other, wanted.served)) or siblings
-        yield _explain_dialect(dialect, wanted, layers, architecture=architecture, over=over, served=served)
-    yield from _unread_versions(contract, tool, dialects)
+        reason = f"not verified: the rule for {architecture} was not read, last read {tool.name} {tool.last_read}"
+        yield _row(tool, architecture, served=served is not None, reason=reason)
+        return
+    for setting in dict.fromkeys(dialect.setting for dialect in dialects):
+        segments = tuple(dialect for dialect in dialects if dialect.setting == setting)
+        yield from _merge(_explain_dialect(contract, dialect, segments, served) for dialect in segments)
+    unread = unread_part(tool, served) if served is not None and tool.versioned else ""
+    if unread:
+        reason = f"not verified for {unread}, last read {tool.last_read}: the contract serves {served}"
+        yield _row(tool, architecture, versions=unread, served=True, reason=reason)
 
 
-def _explain_dialect(
-    dialect: Dialect, wanted: Wanted, layers: int, *, architecture: str, over: tuple[Dialect, ...], served: bool
-) -> dict[str, Any]:
-    taps, beside = _requested(dialect, wanted, layers)
-    found = invert(dialect, taps, layers, over=over)
-    common = {"purpose": wanted.purpose, "versions": dialect.versions, "setting": dialect.setting, "served": served}
+def _explain_dialect(contract: Contract, dialect: Dialect, segments: tuple[Dialect, ...], served: str | None) -> Row:
+    """Give one dialect's row; ``segments`` are those of its setting, in all versions."""
+    serves = dialect.serves_for == "serve"
+    in_range = tuple(other for other in segments if served is None or not serves or meets(other, served))
+    wanted = wanted_of(contract, dialect)
+    layers, architecture = contract.target.num_hidden_layers, contract.target.architecture
+    found = invert(dialect, wanted.taps, layers, over=in_range)
+    common = {
+        "purpose": dialect.serves_for,
+        "versions": dialect.versions,
+        "setting": dialect.setting,
+        "served": serves and served is not None and dialect in in_range,
+    }
     if not isinstance(found, Inverse):
-        return _row(dialect.tool, architecture, reason=found.reason, **common)
-    ids = found.stable if found.stable is not None and dialect in over else (found.lists or (None,))[0]
-    notes = [found.note, beside, found.unstable]
-    if not found.lists:
-        notes.insert(0, f"takes no list: {dialect.tool.takes}")
-    elif found.default:
-        notes.append("the default without ids means the same")
+        return _row(dialect.tool, architecture, reason=_join(found.reason, wanted.note), **common)
+    ids = found.ids
     return _row(
         dialect.tool,
         architecture,
@@ -83,63 +78,42 @@ def _explain_dialect(
         alternatives=[list(other) for other in found.lists if other != ids],
         stable=None if found.stable is None else list(found.stable),
         default=found.default,
-        reason="; ".join(note for note in notes if note),
+        reason=_join(NO_LIST if not found.lists else "", found.note, wanted.note, found.unstable),
         **common,
     )
 
 
-def _wanted(contract: Contract, dialect: Dialect) -> Wanted:
-    """Give what a tool must yield: drafter.input from an engine, the stored planes from a capture tool."""
-    layers = contract.target.num_hidden_layers
-    captures = dialect.tool.purpose == "capture" or (dialect.tool is TENSORRT_LLM and bool(dialect.setting))
-    ranges = contract.serving.engines if contract.serving is not None else {}
-    if not captures:
-        taps = tuple(_tap(plane, layers) for plane in contract.select(contract.drafter.input))
-        return Wanted("serve", taps, None, ranges.get(dialect.tool.name))
-    planes = contract.stored_planes(dialect.tool.dataset_format)
-    taps = tuple(_tap(plane, layers) for plane in planes)
-    return Wanted("capture", taps, taps[-1] if taps[-1].boundary == layers else None, None)
+def _merge(rows: Iterable[Row]) -> Iterator[Row]:
+    """Join the rows of adjoining ranges of versions that say the same."""
+    last: Row | None = None
+    for row in rows:
+        if last is not None and _without_versions(last) == _without_versions(row) and _adjoin(last, row):
+            last = {**row, "versions": f"{last['versions'].split(',')[0]},{row['versions'].split(',')[1]}"}
+            continue
+        if last is not None:
+            yield last
+        last = row
+    if last is not None:
+        yield last
 
 
-def _requested(dialect: Dialect, wanted: Wanted, layers: int) -> tuple[tuple[Tap, ...], str]:
-    """Leave out the final state that a capture tool stores unasked; say so where the contract has none."""
-    if wanted.purpose == "serve" or dialect.beside is None:
-        return wanted.taps, ""
-    unasked = Tap(layers, dialect.beside)
-    if wanted.final == unasked:
-        return wanted.taps[:-1], f"{unasked} is stored beside them, unasked"
-    return wanted.taps, f"{unasked} is stored as well, unasked, as the last hidden state"
+def _adjoin(earlier: Row, later: Row) -> bool:
+    """Tell whether one range ends where the other begins: ``>=a,<b`` and ``>=b,<c``."""
+    end, start = earlier["versions"].partition(",<")[2], later["versions"].partition(",<")[0].removeprefix(">=")
+    return bool(end) and end == start
 
 
-def _tap(plane: Plane, layers: int) -> Tap:
-    return Tap(plane.boundary, plane.state) if plane.boundary == layers else Tap(plane.boundary)
+def _without_versions(row: Row) -> Row:
+    return {key: value for key, value in row.items() if key != "versions"}
 
 
-def _meets(dialect: Dialect, served: str) -> bool:
-    return any(SpecifierSet(served).contains(version) for version in dialect.tool.releases(dialect.versions))
+def _join(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
 
 
-def _unread_versions(contract: Contract, tool: Tool, dialects: tuple[Dialect, ...]) -> Iterator[dict[str, Any]]:
-    """Give a row for the part of the serving range that lies beyond the versions read."""
-    served = contract.serving.engines.get(tool.name) if contract.serving is not None else None
-    if served is None or not dialects or not tool.versioned:
-        return
-    last = Version(tool.last_read)
-    later = f"{last.major}.{last.minor}.{last.micro + 1}"
-    if SpecifierSet(served).contains(later):
-        yield _row(
-            tool,
-            contract.target.architecture,
-            versions=f">={later}",
-            purpose="serve",
-            served=True,
-            reason=f"not verified: the contract serves {served}, last read {tool.last_read}",
-        )
-
-
-def _row(tool: Tool, architecture: str, **fields: Any) -> dict[str, Any]:
+def _row(tool: Tool, architecture: str, **fields: Any) -> Row:
     """Complete a row, every field present."""
-    empty: dict[str, Any] = {
+    empty: Row = {
         "tool": tool.name,
         "purpose": tool.purpose,
         "versions": "",

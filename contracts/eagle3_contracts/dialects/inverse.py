@@ -55,6 +55,8 @@ def invert(dialect: Dialect, layout: Iterable[Tap], layers: int, *, over: Sequen
     given one included or not; empty: the given one alone. Never guesses: every list was read back.
     """
     wanted = tuple(layout)
+    if not wanted:
+        return Refusal("the layout has no plane")
     found, complete = _search(dialect, wanted, layers)
     default = dialect.resolve(None, layers).means(wanted)
     if not found and not default:
@@ -70,7 +72,7 @@ def _search(dialect: Dialect, layout: tuple[Tap, ...], layers: int) -> tuple[tup
     candidates = list(islice(_candidates(dialect, layout, layers), CANDIDATE_CAP + 1))
     complete = len(candidates) <= CANDIDATE_CAP
     means = {ids for ids in candidates[:CANDIDATE_CAP] if dialect.resolve(ids, layers).means(layout)}
-    return tuple(sorted(means, key=lambda ids: (_descents(ids), [abs(value) for value in ids], ids))), complete
+    return tuple(sorted(means, key=_plainness)), complete
 
 
 def _candidates(dialect: Dialect, layout: tuple[Tap, ...], layers: int) -> Iterator[Ids]:
@@ -82,20 +84,21 @@ def _candidates(dialect: Dialect, layout: tuple[Tap, ...], layers: int) -> Itera
                 yield from permutations(choice)
 
 
-def _descents(ids: Ids) -> int:
-    """Count the pairs that stand in descending order."""
-    return sum(later < earlier for place, earlier in enumerate(ids) for later in ids[place + 1 :])
+def _plainness(ids: Ids) -> tuple[object, ...]:
+    """Order lists: the shortest first, then those with fewest pairs in descending order, then the smallest ids."""
+    descents = sum(later < earlier for place, earlier in enumerate(ids) for later in ids[place + 1 :])
+    return len(ids), descents, tuple(abs(value) for value in ids), ids
 
 
 def _explain_refusal(dialect: Dialect, layout: tuple[Tap, ...], layers: int) -> str:
     """Say why no list means a layout: a tap out of reach, the number of planes, their order, or the list itself."""
     rule = dialect.rule
-    if not layout:
-        return "the layout has no plane"
     reach = set(rule.reach(layers))
     missing = [tap for tap in dict.fromkeys(layout) if tap not in reach]
     if missing:
         return "; ".join(dict.fromkeys(rule.unreachable(tap, layers) for tap in missing))
+    if not any(rule.ids_for(tap, layers) for tap in layout):
+        return rule.unreachable(layout[0], layers)
     if rule.exactly is not None and len(layout) != rule.exactly:
         return f"it takes exactly {rule.exactly} planes, and the layout has {len(layout)}"
     appended = rule.appended(layers)
@@ -118,12 +121,14 @@ def _explain_list(dialect: Dialect, layout: tuple[Tap, ...], layers: int) -> str
 
 
 def _explain_instability(dialects: tuple[Dialect, ...], layout: tuple[Tap, ...], layers: int) -> str:
-    """Say what each dialect would need, where no one list serves all."""
-    needs = []
-    for dialect in dialects:
+    """Say what each range of versions would need, where no one list serves all."""
+    needs: dict[str, list[str]] = {}
+    for dialect in sorted(dialects, key=lambda item: [len(item.versions), item.versions]):
         found, _ = _search(dialect, layout, layers)
-        needs.append(f"{dialect.label}: {list(found[0]) if found else _explain_refusal(dialect, layout, layers)}")
-    return f"no list means {_say(layout)} in all versions; " + "; ".join(dict.fromkeys(needs))
+        need = str(list(found[0])) if found else _explain_refusal(dialect, layout, layers)
+        needs.setdefault(need, []).append(dialect.versions or dialect.tool.last_read)
+    told = "; ".join(f"{need} in {' and '.join(versions)}" for need, versions in needs.items())
+    return f"no one list means it in all of these versions: {told}"
 
 
 def _say(taps: Iterable[Tap]) -> str:

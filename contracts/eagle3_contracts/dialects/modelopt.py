@@ -51,6 +51,7 @@ DIALECTS = (
         tool=MODELOPT,
         versions=">=0.40,<0.48",
         setting="online (forward hooks)",
+        purpose="train",
         rule=OutputRule(shift=1, first=1, default=default_layers, empty_is_absent=True),
         source="modelopt/torch/speculative/plugins/hf_eagle.py (transformers.py until 0.43)",
     ),

@@ -37,7 +37,8 @@ class OverVllmRule(Rule):
             return at_start(f"ids must be distinct and within 0..{layers} (resolve_target_layer_ids)", ids)
         inner = self.inner.resolve(self.translate(ids, layers), layers)
         dropped = tuple(value for value in ids or () if self.shift and value >= layers)
-        return replace(inner, ignored=(*(value - self.shift for value in inner.ignored), *dropped))
+        listed = tuple(value - self.shift for value in inner.ignored if value - self.shift in (ids or ()))
+        return replace(inner, ignored=(*listed, *dropped))
 
     def appended(self, layers: int) -> Tap | None:
         """See ``Rule.appended``."""

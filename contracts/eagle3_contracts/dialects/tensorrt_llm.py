@@ -26,6 +26,8 @@ TENSORRT_LLM = Tool(
 POST_NORM = -1
 UNWRITTEN = "the slots of ids that no layer answers to are never written: uninitialised memory"
 
+TWICE = "-1 is written anyhow; asked for, it stands among aux_hidden_states as well"
+
 
 @dataclass(frozen=True, kw_only=True)
 class SlotRule(Rule):
@@ -45,7 +47,9 @@ class SlotRule(Rule):
         taps = tuple(tap for value in dict.fromkeys(slots) if (tap := self._tap(value, layers)) is not None)
         strays = [value for value in slots if self._tap(value, layers) is None]
         ignored = (*strays, *repeated(ids if ids is not None else slots))
-        return Resolution(taps, ignored, note=UNWRITTEN if len(taps) < len(slots) else "")
+        asked_for_normed = self.dumping and ids is not None and POST_NORM in ids
+        note = UNWRITTEN if len(taps) < len(slots) else TWICE if asked_for_normed else ""
+        return Resolution(taps, ignored, note=note)
 
     def reach(self, layers: int) -> tuple[Tap, ...]:
         """See ``Rule.reach``."""
@@ -94,6 +98,7 @@ DIALECTS = (
         tool=TENSORRT_LLM,
         versions=">=1.0,<1.3",
         setting="SaveHiddenStates",
+        purpose="capture",
         rule=SlotRule(dumping=True),
         source="tensorrt_llm/_torch/speculative/save_hidden_state.py (repository)",
     ),

@@ -17,7 +17,7 @@ from eagle3_contracts.dialects.rule import Ids, reference_layers, repeated
 
 TORCHSPEC = Tool(
     name="torchspec",
-    purpose="capture",
+    purpose="train",
     read=("6f21829",),
     takes="inference.aux_hidden_states_layers",
     dataset_format="torchspec",

@@ -17,7 +17,7 @@ class UnsupportedRule(Rule):
 
     def resolve(self, ids: Ids | None, layers: int) -> Resolution:  # noqa: ARG002
         """See ``Rule.resolve``."""
-        return at_start(self.reason, ids or ())
+        return at_start(self.reason)
 
     def reach(self, layers: int) -> tuple[Tap, ...]:  # noqa: ARG002
         """See ``Rule.reach``."""
@@ -43,7 +43,7 @@ class HardCodedRule(Rule):
     def resolve(self, ids: Ids | None, layers: int) -> Resolution:
         """See ``Rule.resolve``."""
         if ids is not None:
-            return at_start(self.refusal, ids)
+            return at_start(self.refusal)
         taps = tuple(Tap(boundary) for boundary in sorted(set(self.default(layers))) if 0 <= boundary < layers)
         if self.planes is not None and len(taps) != self.planes:
             return at_first_forward(taps, (), f"{layers} layers give {len(taps)} planes where fc takes {self.planes}")
