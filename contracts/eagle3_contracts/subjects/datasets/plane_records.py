@@ -31,8 +31,8 @@ def read_plane(plane: StoredPlane, ids: npt.NDArray[np.int64] | None, place: str
     digest = hashlib.blake2b(f"{plane.dtype} {plane.bits.shape}".encode(), digest_size=16)
     for start, stop in _chunks(plane):
         digest.update(np.ascontiguousarray(plane.bits[start:stop]).tobytes())
-        values = plane.read_rows(start, stop).astype(np.float64, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
+            values = plane.read_rows(start, stop).astype(np.float64, copy=False)
             squares = np.einsum("th,th->t", values, values)
         finite[start:stop] = np.isfinite(squares) | np.isfinite(values).all(axis=1)
         norms[start:stop] = np.sqrt(squares)

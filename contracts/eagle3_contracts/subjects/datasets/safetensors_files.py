@@ -21,6 +21,8 @@ from eagle3_contracts.subjects.datasets.walking import printable
 HEADER_CAP = 8 << 20
 """Bytes; a sample's header takes a few hundred."""
 
+_MOST_AXES = 8
+
 DTYPES = {
     "F64": "float64",
     "F32": "float32",
@@ -84,7 +86,7 @@ def read_header(found: FoundFile) -> Header:
 def open_safetensors(found: FoundFile) -> Entry:
     """Open one file as a sample; its tensors are memory-mapped and not read."""
     header = read_header(found)
-    values = {name: _map_tensor(found, span) for name, span in header.spans.items()}
+    values = {printable(name[:200]): _map_tensor(found, span) for name, span in header.spans.items()}
     return Entry(found, found.name, "safetensors", listed=False, values=values, metadata=header.metadata)
 
 
@@ -117,7 +119,7 @@ def _parse(text: bytes, where: Where) -> dict[str, Any]:
 
 def _read_span(name: str, record: Any, data_start: int, where: Where) -> Span:
     """Check what the header says of one tensor, apart from the others."""
-    label = printable(name)
+    label = printable(name[:200])
     place = Where(file=where.file, tensor=label)
     if not isinstance(record, dict) or set(record) != {"dtype", "shape", "data_offsets"}:
         raise _corrupt("a tensor's record must have dtype, shape and data_offsets, and nothing else", place)
@@ -129,6 +131,8 @@ def _read_span(name: str, record: Any, data_start: int, where: Where) -> Span:
         known = ", ".join(DTYPES)
         reason = f"dtype {printable(str(record['dtype'])[:40])!r} is none that hidden states are stored in ({known})"
         raise UnreadableError("unsupported", reason, "store the tensor in one of these dtypes", place)
+    if len(shape) > _MOST_AXES:
+        raise _corrupt(f"a tensor of {len(shape)} axes; states have at most 4", place)
     size = prod(shape) * np.dtype(BIT_TYPES[dtype]).itemsize
     if offsets[1] - offsets[0] != size:
         reason = f"shape {shape} of {dtype} takes {size} bytes, the offsets span {offsets[1] - offsets[0]}"

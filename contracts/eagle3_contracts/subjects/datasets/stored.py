@@ -132,14 +132,14 @@ class StoredPlane:
 
     def read_rows(self, start: int, stop: int) -> npt.NDArray[np.float32] | npt.NDArray[np.float64]:
         """Give rows ``start:stop`` as floats (float64 where that is what is stored)."""
-        values = widen_bits(self.bits[start:stop], self.dtype)
-        if self.scales is not None:
-            values = values * self.scales[start:stop, None]
-        return values
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = widen_bits(self.bits[start:stop], self.dtype)
+            return values if self.scales is None else values * self.scales[start:stop, None]
 
     def read_float32(self, rows: int) -> Array:
         """Give the first ``rows`` rows as float32."""
-        return np.ascontiguousarray(self.read_rows(0, rows), dtype=np.float32)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.ascontiguousarray(self.read_rows(0, rows), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)

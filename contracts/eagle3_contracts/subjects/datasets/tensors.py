@@ -31,7 +31,7 @@ def to_value(value: Any, found: FoundFile, place: str, key: str) -> Value:
     """
     import torch
 
-    where = Where(file=place, tensor=printable(key))
+    where = Where(file=place, tensor=printable(key[:200]))
     if isinstance(value, torch.Tensor):
         return _to_stored(value, found, where)
     if isinstance(value, list | tuple) and value and all(isinstance(item, torch.Tensor) for item in value):

@@ -129,7 +129,9 @@ def _entries(loaded: Any, found: FoundFile) -> list[Entry]:
         if not isinstance(item, dict):
             reason = f"holds a {type(item).__name__} where every format keeps a dict of tensors"
             raise UnreadableError("unknown-format", reason, "remove the file if it is no sample", Where(file=place))
-        values = {printable(key): to_value(value, found, place, key) for key, value in item.items() if type(key) is str}
+        values = {
+            printable(key[:200]): to_value(value, found, place, key) for key, value in item.items() if type(key) is str
+        }
         entries.append(Entry(found, place, "torch", listed, values))
     return entries
 
