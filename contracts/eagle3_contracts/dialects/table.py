@@ -72,6 +72,8 @@ def find_dialect(
     not. Raises ``KeyError`` for an unknown tool or setting, ``InvalidVersion`` for a version that is none.
     """
     tool = find_tool(tool_name)
+    if version is not None and tool.versioned:
+        Version(version)
     asked = tuple(dialects_of(tool, architecture))
     if not asked and assume:
         asked = tuple(dialects_of(tool, LIKE_MOST))
@@ -89,7 +91,18 @@ def find_dialect(
         return NotVerified(tool.name, version, architecture, tool.last_read, "its rule depends on the version")
     if assume:
         return _nearest(asked, version)
-    return NotVerified(tool.name, version, architecture, tool.last_read, "its version is outside the range read")
+    reason = "its version is outside the range read"
+    if any(dialect.tool is tool and dialect.covers(version) for dialect in DIALECTS):
+        reason = "this architecture's rule was not read in that version"
+    return NotVerified(tool.name, version, architecture, tool.last_read, reason)
+
+
+def unread_releases(tool: Tool, architecture: str) -> tuple[str, ...]:
+    """Give the releases of a tool that were read for other architectures, but not for this one."""
+    if not tool.versioned:
+        return ()
+    known = tuple(dialects_of(tool, architecture))
+    return tuple(release for release in tool.read if not any(dialect.covers(release) for dialect in known))
 
 
 def _nearest(dialects: tuple[Dialect, ...], version: str) -> Dialect:
