@@ -14,6 +14,7 @@ import torch
 from eagle3_contracts.contract import Contract, load_contract
 from eagle3_contracts.embedded import CONTRACT, embedded_target
 from eagle3_contracts.evidence import ReferenceStates
+from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.goldens import open_golden
 from eagle3_contracts.subjects.targets import open_target
 from support.scaling import scale_down
@@ -109,3 +110,10 @@ def test_the_routes_agree_with_transformers_on_variants(tmp_path: Path, variant:
 def _contract(*, tied: bool = False) -> Contract:
     contract = scale_down(load_contract(CONTRACT))
     return contract.model_copy(update={"target": contract.target.model_copy(update={"tied_embedding": tied})})
+
+
+def test_a_contract_that_a_model_contradicts_never_leaves_a_part_of_it(subject: Any) -> None:
+    scale = subject.contract.target.logit_scale * 2
+    values = subject.contract.target.model_copy(update={"logit_scale": scale})
+    with pytest.raises(SubjectError, match="computes otherwise than"):
+        open_target(str(subject.folder), subject.contract.model_copy(update={"target": values}))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from eagle3_contracts.commands.printing import print_json, print_lines
 
 
 def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
-    """Add the contract."""
+    """Add the contract and where its recording lies."""
     parser.add_argument("contract", metavar="NAME", help="the contract whose recording is made again")
+    parser.add_argument("--golden", metavar="DIR", type=Path, help="the folder of all recordings (default: golden/)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Record, and name every file that differs from before."""
     from eagle3_contracts.recording import record
 
-    made = record(arguments.contract)
+    made = record(arguments.contract, arguments.golden)
     if arguments.json:
         print_json(
             {

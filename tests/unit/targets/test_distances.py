@@ -66,9 +66,10 @@ def test_a_sink_is_left_out_counted_and_shown_apart() -> None:
 
 def test_the_sink_is_the_targets_row_at_every_shift() -> None:
     reference = make_reference(2, 30)
-    with_sink(reference, 10, 1, 300.0)
     planes = np.roll(reference.boundaries[[1]], 1, axis=1)
-    planes[0, 11] = 0  # what stands beside token 10 at shift -1
+    for token in (10, 14, 18):
+        with_sink(reference, token, 1, 300.0)
+        planes[0, token + 1] = 0  # what stands beside that token at shift -1
     distances = StateDistances()
     distances.add(reference, planes, np.arange(30))
     result = distances.result()

@@ -228,6 +228,12 @@ def test_a_file_of_other_tensors_is_no_target(tmp_path: Path, tiny: Contract) ->
         open_target(str(tmp_path / "hs_0.safetensors"), tiny)
 
 
+def test_a_head_without_the_norm_decides_nothing(cut: Callable[..., Path], tiny: Contract) -> None:
+    with pytest.raises(SubjectError, match="a head without the final norm"):
+        open_target(str(cut("lm_head")), tiny)
+    assert open_target(str(cut("lm_head", "embed_tokens")), tiny).rung is Rung.EMBEDDING
+
+
 def test_a_dtype_without_torch_is_refused(tiny: Contract) -> None:
     with pytest.raises(SubjectError, match="computing in bfloat16 needs the torch route"):
         open_target(str(embedded_target()), tiny, "bfloat16", route="numpy")

@@ -121,10 +121,10 @@ def test_a_tensor_in_two_files_is_refused(tmp_path: Path) -> None:
         find_files(tmp_path)
 
 
-@pytest.mark.parametrize("shard", ["../outside.safetensors", "/etc/passwd", "sub/model.safetensors", 7])
+@pytest.mark.parametrize("shard", ["../outside.safetensors", "/etc/passwd", "sub/model.safetensors", 7, ["a"]])
 def test_an_index_never_leads_out_of_its_folder(tmp_path: Path, shard: Any) -> None:
-    (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"x": shard}}))
-    with pytest.raises(SubjectError):
+    (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"w": "model.safetensors", "x": shard}}))
+    with pytest.raises(SubjectError, match="names a shard outside its folder"):
         find_files(tmp_path)
 
 

@@ -132,6 +132,9 @@ def _open_transformers(path: Path, contract: Contract, dtype: str) -> Target:
 def _open_partial(source: str, contract: Contract, files: TensorFiles, notes: list[str]) -> PartialTarget:
     check_tensors(files, contract, source)
     target = PartialTarget(source, contract, files, notes)
+    if target.holds == {"head"}:
+        remedy = "put model.norm.weight into the same file"
+        raise SubjectError(source, "holds a head without the final norm, which decides nothing", remedy=remedy)
     if target.rung is Rung.NONE:
         names = ", ".join(sorted(files.tensors)[:3]) or "nothing"
         reason = f"holds no embedding, final norm or head; it holds {len(files.tensors)} tensors: {names}"

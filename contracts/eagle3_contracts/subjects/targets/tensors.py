@@ -113,10 +113,11 @@ def find_files(folder: Path) -> TensorFiles:
     """
     index = folder / INDEX
     if index.is_file():
-        names = sorted(set(_read_weight_map(index).values()))
-        bad = [name for name in names if not isinstance(name, str) or Path(name).name != name]
+        named = _read_weight_map(index).values()
+        bad = [name for name in named if not isinstance(name, str) or Path(name).name != name]
         if bad:
             raise SubjectError(str(index), f"names a shard outside its folder: {bad[0]!r}", remedy=_FETCH)
+        names = sorted(set(named))
         present = [folder / name for name in names if (folder / name).is_file()]
         lost = [name for name in names if not (folder / name).is_file()]
         if present:
