@@ -72,7 +72,7 @@ def _say_drift(
     return clause.find(
         Verdict.FAILED,
         subject,
-        observed=f"drift: {name_planes(drifting)} nearest to its own boundary, but {worst.distance:.3g} from "
+        observed=f"drift: {name_planes(drifting)} nearest to the declared boundary, but {worst.distance:.3g} from "
         f"it, more than {dtype} accounts for ({worst.rival} is at {worst.rival_distance:.3g})",
         expected=f"a median relative L2 of at most {placement.bound:.3g} ({dtype})",
         where=Where(plane=worst.plane.name),

@@ -13,7 +13,7 @@ def judge_order(clause: Clause, subject: str, placement: Placement) -> Finding:
     if len(placement.fits) == 1:
         return Obstacle("one plane has no order", skips=True, rung=placement.rung).finding(clause, subject)
     if unknown := placement.unknown:
-        reason = f"what {name_planes(unknown)} hold could not be told, so that the order could not either"
+        reason = f"the boundary of {name_planes(unknown)} could not be told, and so no order"
         where = Where(plane=unknown[0].plane.name)
         return Obstacle(reason, f"see {clause.stage}.boundary", where, placement.rung).finding(clause, subject)
     places = [place for fit in placement.fits if (place := _declared_place(fit, placement)) is not None]

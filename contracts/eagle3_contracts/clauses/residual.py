@@ -29,7 +29,7 @@ def judge_residual(clause: Clause, subject: str, placement: Placement) -> Findin
         reason = "the target at hand does not give what a layer's last sublayer adds"
         return Obstacle(reason, "give a target in a supported format", rung=placement.rung).finding(clause, subject)
     if unknown := placement.unknown:
-        reason = f"what {name_planes(unknown)} hold could not be told"
+        reason = f"the boundary of {name_planes(unknown)} could not be told"
         where = Where(plane=unknown[0].plane.name)
         return Obstacle(reason, f"see {clause.stage}.boundary", where, placement.rung).finding(clause, subject)
     worst = max(placement.fits, key=lambda fit: fit.distance)

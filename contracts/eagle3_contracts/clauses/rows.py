@@ -17,6 +17,13 @@ def name_plane(planes: Sequence[Plane], index: int, count: int) -> str:
     return planes[index].name if len(planes) == count else f"#{index + 1} of {count}"
 
 
+def list_damaged(planes: Sequence[Plane], records: Sequence[PlaneRecord]) -> tuple[str, ...]:
+    """Name the planes that have rows which are not finite, or all zeros."""
+    count = len(records)
+    damaged = [index for index, record in enumerate(records) if record.nonfinite.count or record.zero.count]
+    return tuple(name_plane(planes, index, count) for index in damaged)
+
+
 def judge_finite(
     clause: Clause, subject: str, planes: Sequence[Plane], records: Sequence[PlaneRecord]
 ) -> list[Finding]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from eagle3_contracts.clauses.bounds import SEPARATION
+from collections.abc import Collection
+
+from eagle3_contracts.clauses.bounds import SEPARATION, UNLIKE
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.states import Placement, PlaneFit, name_planes, separates
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 
-def judge_shift(clause: Clause, subject: str, placement: Placement) -> Finding:
-    """Judge the shift of every plane: it must fit at token t three times better than at any other."""
+def judge_shift(clause: Clause, subject: str, placement: Placement, excused: Collection[str] = ()) -> Finding:
+    """Judge the shift of every plane: it must fit at token t three times better than at any other, row by row.
+
+    Rows that are near no boundary where the rest of the plane is are strays: the median hides them, p99 does not.
+    ``excused``: planes whose strays are another clause's fault (rows that are not finite, or all zeros).
+    """
     shifted = [fit for fit in placement.fits if fit.shift]
     if shifted:
         return _say_shifted(clause, subject, placement, shifted)
@@ -27,6 +33,9 @@ def judge_shift(clause: Clause, subject: str, placement: Placement) -> Finding:
         hint = f"see {clause.stage}.boundary: a plane that is near no boundary shows no shift either"
         where = Where(plane=fit.plane.name)
         return Obstacle(reason, hint, where, placement.rung).finding(clause, subject)
+    strays = [fit for fit in placement.fits if fit.has_strays and fit.plane.name not in excused]
+    if strays:
+        return _say_strays(clause, subject, placement, strays)
     least = min(placement.fits, key=lambda fit: fit.shifted / max(fit.unshifted, 1e-12))
     return clause.find(
         Verdict.PASSED,
@@ -36,6 +45,22 @@ def judge_shift(clause: Clause, subject: str, placement: Placement) -> Finding:
         rung=placement.rung,
         measure=least.unshifted,
         bound=least.shifted / SEPARATION,
+    )
+
+
+def _say_strays(clause: Clause, subject: str, placement: Placement, strays: list[PlaneFit]) -> Finding:
+    fit = max(strays, key=lambda item: item.p99)
+    return clause.find(
+        Verdict.FAILED,
+        subject,
+        observed=f"some rows of {name_planes(strays)} are no state of their tokens: relative L2 {fit.p99:.3g} at the "
+        f"99th percentile, {fit.distance:.3g} in the median",
+        where=Where(plane=fit.plane.name),
+        rung=placement.rung,
+        measure=fit.p99,
+        bound=UNLIKE,
+        hint="rows of another request, or of another chunk of the same one: switch off prefix caching and chunked "
+        "prefill while capturing, and cut each request's rows out by its own length and place",
     )
 
 

@@ -42,7 +42,7 @@ class PlaneFit:
     ``shift``: row t fits row t + shift of the target's. ``found``: the nearest candidate there, at ``distance``;
     ``rival``: the nearest at another boundary. ``declared_distance``: from what the contract declares, at the
     same shift. ``unshifted`` and ``shifted``: the smallest distance from any candidate at shift 0, and at the
-    best other shift, ``other_shift``.
+    best other shift, ``other_shift``. ``p99``: of the distance from ``found``, over tokens.
     """
 
     index: int
@@ -57,11 +57,17 @@ class PlaneFit:
     unshifted: float
     shifted: float
     other_shift: int
+    p99: float
 
     @property
     def identified(self) -> bool:
         """Tell whether the plane is known to be ``found``."""
         return self.likeness in {Likeness.FITS, Likeness.DRIFTS}
+
+    @property
+    def has_strays(self) -> bool:
+        """Tell whether a hundredth of the rows and more is something else than the rest of an identified plane."""
+        return self.identified and not self.p99 < UNLIKE
 
     @property
     def in_place(self) -> bool:
@@ -194,6 +200,7 @@ def _fit(states: StateComparison, median: Table, index: int, plane: Plane, gover
         unshifted=unshifted,
         shifted=shifted,
         other_shift=states.shifts[other],
+        p99=float(states.p99[chosen, index, nearest]),
     )
 
 

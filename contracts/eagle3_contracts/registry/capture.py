@@ -83,7 +83,8 @@ CAPTURE = (
         "capture.token-shift",
         Level.MUST,
         "Row t belongs to token t.",
-        "SpecForge PR #448: a shift applied twice, accept length 1.66 instead of 1.93.",
+        "SpecForge PR #448: a shift applied twice, accept length 1.66 instead of 1.93; IBM/vLLM-Hook #22: rows of "
+        "another chunk.",
         needs="states",
     ),
     Clause(

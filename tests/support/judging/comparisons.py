@@ -27,6 +27,7 @@ _APART = 0.4
 class Plane:
     """What a plane shall turn out to be: ``boundary`` at ``distance``, the next boundary at ``rival``.
 
+    ``p99``: of its distance.
     ``state``: empty for the residual stream, "n" after the final norm, "b" for a layer's last sublayer alone.
     """
 
@@ -35,6 +36,7 @@ class Plane:
     state: Literal["", "n", "b"] = ""
     shift: int = 0
     rival: float = _APART
+    p99: float = 0.02
 
     @property
     def candidate(self) -> Candidate:
@@ -50,17 +52,19 @@ DECLARED = (Plane(2), Plane(4), Plane(6), Plane(8))
 def compare_states(planes: Sequence[Plane] = DECLARED, *, tokens: int = 105, sinks: int = 3) -> StateComparison:
     """Make up the distances from every candidate: far at other shifts and states, nearer at neighbours."""
     median = np.full((len(SHIFTS), len(planes), len(CANDIDATES)), 1.3)
+    p99 = median * 1.5
     for index, plane in enumerate(planes):
         row = median[SHIFTS.index(plane.shift), index]
         for place, candidate in enumerate(CANDIDATES):
             steps = abs(candidate.boundary - plane.boundary)
             if candidate == plane.candidate:
                 row[place] = plane.distance
+                p99[SHIFTS.index(plane.shift), index, place] = plane.p99
             elif candidate.state in {"raw", "pre_norm"} and steps:
                 row[place] = plane.rival + 0.1 * (steps - 1)
             else:
                 row[place] = 0.9
-    return StateComparison(CANDIDATES, SHIFTS, median, median * 1.5, tokens, sinks)
+    return StateComparison(CANDIDATES, SHIFTS, median, p99, tokens, sinks)
 
 
 def rebuild_logits(plane: int = 3, *, reading: str = "pre_norm", off: float = 0.05) -> tuple[LogitComparison, ...]:

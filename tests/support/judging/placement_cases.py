@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from eagle3_contracts.evidence import TargetComparison
-from eagle3_contracts.findings import Rung
+from eagle3_contracts.evidence import Stranger, TargetComparison
+from eagle3_contracts.findings import Rung, Where
 from support.judging.cases import Case, capture_case, dataset_case
 from support.judging.comparisons import DECLARED, Plane, compare, compare_states, read_text, rebuild_logits
 from support.judging.documents import toy_contract
@@ -26,6 +26,8 @@ DRIFT = (LOW, MID, Plane(6, 0.08), FINAL)
 CLOSE = (LOW, Plane(4, 0.02, rival=0.04), HIGH, FINAL)
 STRANGE = (LOW, MID, HIGH, Plane(8, 0.97, rival=0.98))
 NO_FINAL = toy_contract("low", "mid", "high")
+STRAYS = (LOW, MID, HIGH, Plane(8, p99=0.98))
+STRAY_LOGITS = tuple(dataclasses.replace(item, kl=3.1) for item in rebuild_logits())
 STRANGE_LOGITS = rebuild_logits(off=4.2)
 NORMED_LOGITS = rebuild_logits(reading="post_norm")
 
@@ -70,9 +72,12 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         case("token-shift", "all shifted", "must failed", compare(SHIFTED)),
         case("token-shift", "last plane shifted back", "must failed", compare(LAST_SHIFTED)),
         case("token-shift", "near no boundary", "must errored", compare(STRANGE)),
+        case("token-shift", "rows of another chunk", "must failed", compare(STRAYS)),
         make("token-shift", "no target", "must skipped", give(comparison=None)),
         case("final-state", "logits rebuilt", "must passed", compare()),
         case("final-state", "post-norm for pre-norm", "must failed", compare(NORMED, logits=NORMED_LOGITS)),
+        case("final-state", "rows of another chunk", "must passed", compare(STRAYS, logits=STRAY_LOGITS)),
+        case("final-state", "another tail", "must failed", compare(logits=STRAY_LOGITS)),
         case("final-state", "no reading fits", "must failed", compare(EARLY, logits=STRANGE_LOGITS)),
         case(
             "final-state",
@@ -124,6 +129,10 @@ def _datasets(**changes: Any) -> Any:
 
 _FLOAT16_CAPTURE = sound_capture(alone=(captured(dtype="float16"),), compute_dtype="float16")
 _FLOAT8_DATASET = sound_dataset(signatures={signature(dtypes=("float8_e4m3fn",) * 4): seen("hs_0.safetensors")})
+_UNWRITTEN = sound_dataset(
+    comparison=compare(STRAYS), planes=(*[plane_record()] * 3, plane_record(zero=seen("hs_3", count=900)))
+)
+_ONE_STRANGER = sound_dataset(comparison=compare(STRAYS), strangers=(Stranger(Where("hs_1"), 1.3),))
 
 CAPTURE_CASES: tuple[Case, ...] = (
     *_shared(capture_case, _captures, "must passed"),
@@ -138,5 +147,7 @@ CAPTURE_CASES: tuple[Case, ...] = (
 DATASET_CASES: tuple[Case, ...] = (
     *_shared(dataset_case, _datasets, "must failed"),
     *_partial(dataset_case, _datasets),
+    dataset_case("token-shift", "rows never written", "must passed", _UNWRITTEN),
+    dataset_case("token-shift", "one sample of another text", "must passed", _ONE_STRANGER),
     dataset_case("boundary", "no tolerance for the dtype", "must errored", _FLOAT8_DATASET),
 )

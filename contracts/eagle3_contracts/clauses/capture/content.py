@@ -19,7 +19,7 @@ def check_finite(clause: Clause, contract: Contract, evidence: CaptureEvidence) 
     obstacle = find_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
-    return judge_finite(clause, evidence.subject, contract.stored_planes(), _records(evidence))
+    return judge_finite(clause, evidence.subject, contract.stored_planes(), record_rows(evidence))
 
 
 def check_zero_rows(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
@@ -27,7 +27,7 @@ def check_zero_rows(clause: Clause, contract: Contract, evidence: CaptureEvidenc
     obstacle = find_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
-    return judge_zero_rows(clause, evidence.subject, contract.stored_planes(), _records(evidence))
+    return judge_zero_rows(clause, evidence.subject, contract.stored_planes(), record_rows(evidence))
 
 
 def check_norm_range(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
@@ -35,12 +35,12 @@ def check_norm_range(clause: Clause, contract: Contract, evidence: CaptureEviden
     obstacle = find_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
-    return judge_norms(clause, evidence.subject, contract.stored_planes(), _records(evidence))
+    return judge_norms(clause, evidence.subject, contract.stored_planes(), record_rows(evidence))
 
 
-def _records(evidence: CaptureEvidence) -> list[PlaneRecord]:
+def record_rows(evidence: CaptureEvidence) -> list[PlaneRecord]:
     """Gather the same statistics that dataset evidence holds, over requests with as many planes as the first."""
-    count = len(evidence.alone[0].planes)
+    count = len(evidence.alone[0].planes) if evidence.alone else 0
     alike = [request.planes for request in evidence.alone if len(request.planes) == count]
     return [_record([planes[index] for planes in alike]) for index in range(count)]
 

@@ -15,6 +15,8 @@ from eagle3_contracts.evidence import CapturedRequest, CaptureEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
+_SHOWN = 3
+
 
 def check_aliasing(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
     """Fail if planes lie on common memory, are copies of one buffer, or change after they were returned."""
@@ -33,7 +35,7 @@ def check_aliasing(clause: Clause, contract: Contract, evidence: CaptureEvidence
         clause.find(
             Verdict.FAILED,
             evidence.subject,
-            observed="; ".join([observed, *(other for _, other, _ in signs[1:])]),
+            observed="; ".join([observed, *(other for _, other, _ in signs[1:_SHOWN])]) + _say_more(len(signs)),
             where=where,
             measure=float(rows),
             bound=0.0,
@@ -41,6 +43,10 @@ def check_aliasing(clause: Clause, contract: Contract, evidence: CaptureEvidence
             "in place or the next request writes to the same buffer",
         )
     ]
+
+
+def _say_more(count: int) -> str:
+    return f"; and {count - _SHOWN} more" if count > _SHOWN else ""
 
 
 def _find_signs(contract: Contract, evidence: CaptureEvidence) -> Iterator[tuple[Where, str, int]]:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from eagle3_contracts.clauses.boundary import judge_boundary
 from eagle3_contracts.clauses.capture.answers import find_obstacle
+from eagle3_contracts.clauses.capture.content import record_rows
 from eagle3_contracts.clauses.final_states import judge_final_states
 from eagle3_contracts.clauses.obstacles import NO_TARGET, Obstacle
 from eagle3_contracts.clauses.order import judge_order
 from eagle3_contracts.clauses.residual import judge_residual
+from eagle3_contracts.clauses.rows import list_damaged
 from eagle3_contracts.clauses.shift import judge_shift
 from eagle3_contracts.clauses.states import Placement, locate_planes
 from eagle3_contracts.clauses.tolerances import governing_tolerance
@@ -56,7 +58,8 @@ def check_token_shift(clause: Clause, contract: Contract, evidence: CaptureEvide
     """Fail if row t of a plane is the state of another token than t."""
 
     def judge(placement: Placement) -> list[Finding]:
-        return [judge_shift(clause, evidence.subject, placement)]
+        excused = list_damaged(contract.stored_planes(), record_rows(evidence))
+        return [judge_shift(clause, evidence.subject, placement, excused)]
 
     return _judge_placed(clause, contract, evidence, judge)
 

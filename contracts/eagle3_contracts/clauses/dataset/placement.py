@@ -11,6 +11,7 @@ from eagle3_contracts.clauses.dataset.shapes import stored_dtypes
 from eagle3_contracts.clauses.final_states import judge_final_states
 from eagle3_contracts.clauses.obstacles import NO_TARGET, Obstacle
 from eagle3_contracts.clauses.order import judge_order
+from eagle3_contracts.clauses.rows import list_damaged
 from eagle3_contracts.clauses.shift import judge_shift
 from eagle3_contracts.clauses.states import Placement, locate_planes
 from eagle3_contracts.clauses.tolerances import governing_tolerance
@@ -39,10 +40,13 @@ def check_order(clause: Clause, contract: Contract, evidence: DatasetEvidence) -
 
 
 def check_token_shift(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
-    """Fail if row t of a plane is the state of another token than t."""
+    """Fail if row t of a plane is the state of another token than t; whole samples of others are ``identity``'s."""
 
     def judge(placement: Placement) -> list[Finding]:
-        return [judge_shift(clause, evidence.subject, placement)]
+        excused = list_damaged(contract.stored_planes(evidence.format), evidence.planes)
+        if evidence.strangers:
+            excused = tuple(fit.plane.name for fit in placement.fits)
+        return [judge_shift(clause, evidence.subject, placement, excused)]
 
     return _judge_placed(clause, contract, evidence, judge)
 

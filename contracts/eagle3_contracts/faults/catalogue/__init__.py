@@ -1,0 +1,26 @@
+"""The catalogue of faults, stage by stage."""
+
+from eagle3_contracts.faults.catalogue.capture import CAPTURE_FAULTS
+from eagle3_contracts.faults.catalogue.contract import CONTRACT_FAULTS
+from eagle3_contracts.faults.catalogue.dataset import DATASET_FAULTS
+from eagle3_contracts.faults.fault import Fault
+
+FAULTS: tuple[Fault, ...] = (*CONTRACT_FAULTS, *CAPTURE_FAULTS, *DATASET_FAULTS)
+
+
+def list_faults() -> tuple[Fault, ...]:
+    """Give every fault, in the order of the stages."""
+    return FAULTS
+
+
+def faults_of(stage: str) -> tuple[Fault, ...]:
+    """Give the faults of one stage."""
+    return tuple(fault for fault in FAULTS if fault.stage == stage)
+
+
+def find_fault(fault_id: str) -> Fault:
+    """Give the fault of that id; ``KeyError`` names the command that lists them."""
+    for fault in FAULTS:
+        if fault.id == fault_id:
+            return fault
+    raise KeyError(f"no fault {fault_id!r}; `eagle3-contracts faults` lists them")
