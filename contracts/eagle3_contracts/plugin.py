@@ -19,8 +19,7 @@ from eagle3_contracts.testing.settings import SETTINGS, TRUE, Places, SettingErr
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
     from eagle3_contracts.findings import Finding
-    from eagle3_contracts.subjects import Subject
-    from eagle3_contracts.testing.selection import Case
+    from eagle3_contracts.testing.selection import Case, Offered
     from eagle3_contracts.testing.session import ContractSession
 
 SESSION = pytest.StashKey["ContractSession"]()
@@ -125,8 +124,8 @@ def contract_case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.fixture
-def contract_subject(contract_case: Case) -> Subject | str | Path | None:
-    """Give the subject under test; override it to give a path, or a ``Subject``, that only your code can make."""
+def contract_subject(contract_case: Case) -> Offered | None:
+    """Give the subject under test; override it to give a path, a capture or a ``Subject`` of your own making."""
     return contract_case.subject
 
 
@@ -140,7 +139,7 @@ def contract_document(request: pytest.FixtureRequest) -> Contract | str | Path |
 def contract_check(
     request: pytest.FixtureRequest,
     contract_case: Case,
-    contract_subject: Subject | str | Path | None,
+    contract_subject: Offered | None,
     contract_document: Contract | str | Path | None,
 ) -> Callable[[], tuple[Finding, ...]]:
     """Give the check of one clause on one subject: call it. It fails, skips or passes the test."""

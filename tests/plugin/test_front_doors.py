@@ -44,6 +44,36 @@ def test_a_fixture_gives_the_subject(consumer: Consumer) -> None:
     result.stdout.fnmatch_lines(["FAILED capture.finite (must) on captures.py:broken"])
 
 
+FUNCTION = """
+from captures import good
+
+calls = []
+
+@pytest.fixture(scope="session")
+def contract_subject():
+    def capture(tokens):
+        calls.append(tokens)
+        return good(tokens)
+    return capture
+"""
+
+
+def test_a_fixture_gives_the_capture_itself_which_runs_once_for_all_clauses(consumer: Consumer) -> None:
+    counted = "\n\ndef test_last(request):\n    assert 0 < len(calls) < 40\n"
+    consumer.pytester.makepyfile(test_own=OWN.format(fixtures=FUNCTION) + counted)
+    chosen = "capture.runs or capture.finite or capture.dtype or capture.width or last"
+    result = consumer.run("--contract", "own.toml", "-k", chosen)
+    result.assert_outcomes(passed=5, deselected=count("capture") - 4)
+    assert {item["subject"] for item in consumer.findings("--contract", "own.toml", "-k", chosen)} == {"capture"}
+
+
+def test_a_function_is_no_dataset(consumer: Consumer) -> None:
+    text = OWN.format(fixtures=FUNCTION).replace('clauses("capture")', 'clauses("dataset")')
+    consumer.pytester.makepyfile(test_own=text)
+    result = consumer.run("--contract", "own.toml", "-k", "dataset.rows")
+    assert "the fixture contract_subject gave a function for a dataset; give a path, a Subject" in said(result)
+
+
 def test_a_fixture_gives_the_contract(consumer: Consumer) -> None:
     write(consumer, SUBJECT.format(function="good"), DOCUMENT.format(file="own.toml"))
     consumer.run("-k", "capture.runs").assert_outcomes(passed=1, deselected=count("capture") - 1)

@@ -5,7 +5,9 @@ Standard library only, so that the plugin can name subjects without importing wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 READERS = {"capture": "captures", "dataset": "datasets"}
 """Stage to the folder that reads its subjects: ``gather(contract, subject, options) -> evidence``."""
@@ -13,11 +15,15 @@ READERS = {"capture": "captures", "dataset": "datasets"}
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One thing under test: its stage, what the user named (a path, a ``module:function``, a URL), its label."""
+    """One thing under test: its stage, what the user named (a path, a ``module:function``, a URL), its label.
+
+    ``code``: the capture itself, where a test's fixture gives a function instead of naming one.
+    """
 
     stage: str
     value: str
     label: str
+    code: Callable[..., Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

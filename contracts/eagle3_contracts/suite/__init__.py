@@ -5,9 +5,9 @@ subject that only your own code can make, override the fixture ``contract_subjec
 
     from eagle3_contracts.suite import parametrize_with_clauses
 
-    @pytest.fixture
+    @pytest.fixture(scope="session")
     def contract_subject(dumped_dataset):
-        return dumped_dataset          # a path
+        return dumped_dataset          # a path; for a capture, the function itself
 
     @parametrize_with_clauses("dataset")
     def test_dump(contract_check):

@@ -23,7 +23,7 @@ class Examination:
 
     options: Options
     _contracts: dict[str, Contract] = field(default_factory=dict)
-    _evidence: dict[tuple[str, Subject], Any] = field(default_factory=dict)
+    _evidence: dict[tuple[str, Subject, int], Any] = field(default_factory=dict)
 
     def read_contract(self, reference: str) -> Contract:
         """Load a contract once; raise ``ContractError`` if it cannot be used."""
@@ -41,7 +41,7 @@ class Examination:
         return tuple(judge_clause(clause, contract, evidence))
 
     def _gather(self, contract: Contract, subject: Subject) -> Any:
-        key = (contract.digest, subject)
+        key = (contract.digest, subject, id(subject.code))
         if key not in self._evidence:
             try:
                 self._evidence[key] = gather_evidence(contract, subject, self.options)

@@ -6,9 +6,10 @@ Standard library only, and nothing is opened: listing the cases reads no subject
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from eagle3_contracts import embedded as default
 from eagle3_contracts.registry import STAGES, Clause, clauses_of
@@ -18,6 +19,12 @@ from eagle3_contracts.testing import settings
 from eagle3_contracts.testing.settings import SUBJECT_SETTINGS, Given, SettingError
 
 REPORT_SUFFIXES = (".json", ".html")
+
+CODE_STAGES = frozenset({"capture"})
+"""Stages whose subject is code that runs, so that a fixture may give the code itself."""
+
+Offered = Subject | str | Path | Callable[..., Any]
+"""What a fixture may give for a subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,22 @@ def label_subjects(stage: str, values: Sequence[str]) -> tuple[Subject, ...]:
         if max(Counter(labels).values(), default=1) == 1:
             break
     return tuple(Subject(stage, value, label) for value, label in zip(values, labels, strict=True))
+
+
+def adopt_subject(stage: str, offered: Offered) -> Subject:
+    """Take what a fixture gave for a subject; code that runs (a capture) is named after its function or class.
+
+    Raises ``SettingError`` for what is no subject of the stage.
+    """
+    if isinstance(offered, str | Path):
+        return label_subjects(stage, (str(offered),))[0]
+    if isinstance(offered, Subject):
+        return offered
+    if stage not in CODE_STAGES or not callable(offered):
+        kinds = "a path, a Subject" + (", a function" if stage in CODE_STAGES else "")
+        raise SettingError(f"the fixture contract_subject gave a {type(offered).__name__} for a {stage}; give {kinds}")
+    named = offered if hasattr(offered, "__qualname__") else type(offered)
+    return Subject(stage, f"{named.__module__}:{named.__qualname__}", named.__qualname__.rpartition(".")[2], offered)
 
 
 def _given_subjects(given: Mapping[str, Given]) -> tuple[Subject, ...]:

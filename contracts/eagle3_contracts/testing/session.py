@@ -17,19 +17,19 @@ from eagle3_contracts.reports.html import write_html
 from eagle3_contracts.reports.json_report import write_json
 from eagle3_contracts.reports.terminal import describe_counts, describe_finding, violated_shoulds
 from eagle3_contracts.run import Report
-from eagle3_contracts.subjects import Subject
 from eagle3_contracts.testing.examining import Examination
 from eagle3_contracts.testing.expectations import Expectation, read_expectations
 from eagle3_contracts.testing.ledger import ABSENT, Ledger, write_properties
 from eagle3_contracts.testing.outcomes import Conclusion, Outcome, conclude
 from eagle3_contracts.testing.selection import (
     Case,
+    Offered,
     Selection,
+    adopt_subject,
     cases_of,
     demand_contract,
     demand_subject,
     explain_absence,
-    label_subjects,
     select,
 )
 from eagle3_contracts.testing.settings import Given, Places, SettingError, read_options, read_settings
@@ -101,14 +101,13 @@ class ContractSession:
             with told_as_setting_error():
                 self.examination.read_contract(selection.contract)
 
-    def check(
-        self, case: Case, subject: Subject | str | Path | None, document: Contract | str | Path | None
-    ) -> Conclusion:
+    def check(self, case: Case, subject: Offered | None, document: Contract | str | Path | None) -> Conclusion:
         """Check one clause on what the fixtures gave, and conclude; ``SettingError`` if they gave nothing usable."""
         stage = case.clause.stage
-        adopted = self._adopt_subject(stage, subject)
-        if adopted is None:
+        if subject is None:
+            demand_subject(self.selection)
             return Conclusion(Outcome.SKIPPED, explain_absence(stage), properties=((ABSENT, stage),))
+        adopted = adopt_subject(stage, subject)
         contract = self._read_contract(document)
         findings = self.examination.judge(case.clause, contract, adopted)
         expected = self.expectation(case.clause.id, adopted.label)
@@ -126,13 +125,6 @@ class ContractSession:
             with told_as_setting_error():
                 return self.examination.read_contract(str(document))
         return document
-
-    def _adopt_subject(self, stage: str, given: Subject | str | Path | None) -> Subject | None:
-        if isinstance(given, str | Path):
-            return label_subjects(stage, (str(given),))[0]
-        if given is None:
-            demand_subject(self.selection)
-        return given
 
     def expectation(self, clause: str, subject: str) -> Expectation | None:
         """Find the expected failure that is about a clause on a subject, the one that names the subject first."""

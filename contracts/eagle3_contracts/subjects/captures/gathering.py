@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def gather_capture(
     contract: Contract, subject: Subject, options: Options, requests: Sequence[Sequence[int]] | None = None
 ) -> CaptureEvidence:
-    """Run the capture that ``subject`` names; see ``captures.gather``."""
+    """Run the capture that ``subject`` names or is; see ``captures.gather``."""
     try:
-        capture = open_capture(contract, subject.value, options.target)
+        capture = subject.code or open_capture(contract, subject.value, options.target)
     except CodeError as error:
         remedy = "mend the code under test: it fails before anything is captured"
         return CaptureEvidence(subject.label, problems=(Problem("crashed", str(error), remedy),))
