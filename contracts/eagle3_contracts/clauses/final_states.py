@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from eagle3_contracts.clauses.bounds import NLL_MARGIN
+from eagle3_contracts.clauses.norm_states import read_norm_state
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.states import Likeness, Placement, PlaneFit
 from eagle3_contracts.clauses.tolerances import Governing
@@ -51,7 +52,7 @@ def judge_final_states(
         if obstacle is not None:
             findings.append(obstacle.finding(clause, subject))
         elif readings[0].logprob_max is None:
-            findings.append(_judge_text(clause, contract, subject, plane, readings, comparison.rung))
+            findings.append(_judge_text(clause, contract, subject, plane, readings, _rms(comparison, index)))
         elif isinstance(governing, Obstacle):
             findings.append(governing.finding(clause, subject))
         else:
@@ -130,32 +131,45 @@ def _judge_text(
     subject: str,
     plane: Plane,
     readings: Sequence[LogitComparison],
-    rung: Rung,
+    rms: float,
 ) -> Finding:
-    """Judge by the text's likelihood: the declared reading must beat every other, and chance."""
+    """Judge by the text's likelihood: the declared reading must beat every other, and chance.
+
+    Where readings are too near (a target whose norm weights are even), the norm's weight decides between them.
+    """
     declared = next(item for item in readings if item.reading == plane.state)
     others = [item for item in readings if item is not declared]
     best = min(others, key=lambda item: _finite(item.text_nll), default=declared)
     lead = _finite(best.text_nll) - _finite(declared.text_nll)
     chance = math.log(contract.target.vocab_size)
     told = ", ".join(f"{WORDS[item.reading]} {item.text_nll:.3g}" for item in readings)
+    weighed = "" if math.isnan(rms) else f"; rms(row / final norm weight) {rms:.3g}"
     say = partial(
         clause.find,
         subject=subject,
-        observed=f"negative log-likelihood of the text per token: {told} nats (chance {chance:.3g})",
-        expected=f"{WORDS[plane.state]} likelier than the other readings by {NLL_MARGIN:g} nats, and than chance",
+        observed=f"negative log-likelihood of the text per token: {told} nats (chance {chance:.3g}){weighed}",
+        expected=f"{WORDS[plane.state]} likelier than the other readings by {NLL_MARGIN:g} nats, and than chance; if "
+        "readings are nearer, rms(row / final norm weight) to say so",
         where=Where(plane=plane.name),
-        rung=rung,
+        rung=Rung.HEAD,
         measure=lead,
         bound=NLL_MARGIN,
     )
-    if lead >= NLL_MARGIN and declared.text_nll < chance:
+    likely = declared.text_nll < chance - NLL_MARGIN
+    state = read_norm_state(rms) if abs(lead) < NLL_MARGIN else None
+    if likely and (lead >= NLL_MARGIN or state == plane.state):
         note = "decided between norm states only: a boundary just before the last needs the full target"
         return say(Verdict.PASSED, hint=note)
-    if lead <= -NLL_MARGIN and best.text_nll < chance:
+    if best.text_nll < chance and (lead <= -NLL_MARGIN or (state and state != plane.state)):
         return say(Verdict.FAILED, hint=_hint(clause, plane, within=True))
     hint = "the readings cannot be told apart by the text alone; give the full target"
     return say(Verdict.ERRORED, hint=hint)
+
+
+def _rms(comparison: TargetComparison, index: int) -> float:
+    """Give the median of rms(row / final norm weight) of a plane; NaN if the norm has no such weight."""
+    values = comparison.norm_vector_rms
+    return math.nan if values is None or len(values) <= index else float(values[index])
 
 
 def _distance(item: LogitComparison, *, strays: bool = False) -> float:

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from eagle3_contracts.evidence import Stranger, TargetComparison
 from eagle3_contracts.findings import Rung, Where
 from support.judging.cases import Case, capture_case, dataset_case
@@ -97,9 +99,10 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
 def _partial(make: Make, give: Callable[..., Any]) -> tuple[Case, ...]:
     """List the cases of a target that has its norm and head alone."""
 
-    def text(pre: float, post: float, double: float) -> Any:
+    def text(pre: float, post: float, double: float, rms: float | None = None) -> Any:
         logits = read_text({"pre_norm": pre, "post_norm": post, "double_norm": double})
-        return give(comparison=TargetComparison(Rung.HEAD, 108, logits=logits))
+        values = None if rms is None else np.array([0.9, 1.9, 3.0, rms])
+        return give(comparison=TargetComparison(Rung.HEAD, 108, logits=logits, norm_vector_rms=values))
 
     normed = toy_contract("low", "mid", "high", "normed")
     return (
@@ -107,6 +110,9 @@ def _partial(make: Make, give: Callable[..., Any]) -> tuple[Case, ...]:
         make("final-state", "norm and head: normed already", "must failed", text(11.5, 3.3, 9.0)),
         make("final-state", "norm and head: not normed yet", "must failed", text(3.3, 450.0, 11.5), normed),
         make("final-state", "norm and head: no likelier reading", "must errored", text(3.3, 3.5, 9.0)),
+        make("final-state", "norm and head: near readings, not normed", "must passed", text(0.69, 1.0, 0.72, 3.8)),
+        make("final-state", "norm and head: near readings, normed", "must failed", text(0.72, 0.69, 0.8, 1.0)),
+        make("final-state", "norm and head: near readings, unclear", "must errored", text(0.69, 1.0, 0.72, 1.5)),
         make("final-state", "norm and head: worse than chance", "must errored", text(7.0, 450.0, 11.5)),
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from eagle3_contracts.clauses.bounds import NORMED, NOT_NORMED
 from eagle3_contracts.clauses.dataset.files import find_obstacle
+from eagle3_contracts.clauses.norm_states import read_norm_state
 from eagle3_contracts.clauses.obstacles import NO_TARGET, Obstacle
 from eagle3_contracts.contract import Contract, Plane
 from eagle3_contracts.evidence import DatasetEvidence
@@ -36,14 +35,10 @@ def check_norm_vector(clause: Clause, contract: Contract, evidence: DatasetEvide
 
 
 def _judge(clause: Clause, subject: str, plane: Plane, value: float, rung: Rung) -> Finding:
-    normed = NORMED[0] <= value <= NORMED[1]
-    not_normed = math.isfinite(value) and not NOT_NORMED[0] <= value <= NOT_NORMED[1]
+    state = read_norm_state(value)
     declared_normed = plane.state == "post_norm"
-    if normed or not_normed:
-        verdict = Verdict.PASSED if normed == declared_normed else Verdict.FAILED
-    else:
-        verdict = Verdict.ERRORED
-    told = "post-norm" if normed else "pre-norm" if not_normed else "neither clearly post-norm nor pre-norm"
+    verdict = Verdict.PASSED if state == plane.state else Verdict.FAILED if state else Verdict.ERRORED
+    told = state.replace("_", "-") if state else "neither clearly post-norm nor pre-norm"
     return clause.find(
         verdict,
         subject,
