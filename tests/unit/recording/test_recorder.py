@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from eagle3_contracts.embedded import NAME, VERSION
 from eagle3_contracts.recording import RecordingError, record, recorder
@@ -22,6 +24,13 @@ def root(tmp_path: Path) -> Path:
 
 def contents(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def read_floats(path: Path) -> list[np.ndarray]:
+    """Give the states in a dataset file, whatever its format, by key."""
+    values = load_file(path) if path.suffix == ".safetensors" else torch.load(path, weights_only=True)
+    listed = (values[key] if isinstance(values[key], list) else [values[key]] for key in sorted(values))
+    return [item.float().numpy() for items in listed for item in items]
 
 
 @pytest.mark.parametrize("value", ["true", "1", "TRUE", " yes "])
@@ -54,9 +63,12 @@ def test_recording_again_gives_the_same_states_from_the_same_weights(root: Path,
     assert not any(path.startswith("target/") for path in made.changed)
     assert made.agreement["relative_l2_max"] < 1e-5
     for number in range(len(kept)):
-        np.testing.assert_allclose(
-            again.states(number).boundaries, kept.states(number).boundaries, rtol=0.01, atol=1e-3
-        )
+        found, expected = again.states(number), kept.states(number)
+        for part in ("boundaries", "final", "logits"):
+            np.testing.assert_allclose(getattr(found, part), getattr(expected, part), rtol=0.01, atol=1e-3)
+    for name in (name for name in made.files if name.startswith("datasets/")):
+        for values, stored in zip(read_floats(folder / name), read_floats(kept.folder / name), strict=True):
+            np.testing.assert_allclose(values, stored, rtol=0.01, atol=1e-3)
     assert not [path for path in root.rglob("*") if path.name.startswith(".")]
 
 
@@ -91,8 +103,11 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         scratch.with_name("half").rename(scratch)  # what is to be written is not there
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+    reader = tmp_path / "reader"
+    reader.hardlink_to(path)
     with replacing(path) as scratch:
         assert scratch.name == path.name
         scratch.write_bytes(b"new")
     assert path.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [path]
+    assert reader.read_bytes() == b"old"
+    assert sorted(tmp_path.iterdir()) == [reader, path]
