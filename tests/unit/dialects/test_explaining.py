@@ -99,3 +99,15 @@ def test_capture_rows_ask_for_the_stored_planes() -> None:
     assert by_setting == {"": [3, 31, 59], "--no-include-last-layer": [3, 31, 59, 61]}
     (transformers,) = rows_of(contract, "transformers", "capture")
     assert "hidden_states[61] is post-norm" in transformers["reason"]
+
+
+def test_a_final_state_that_a_tool_stores_unasked_takes_no_id() -> None:
+    """gpt-oss stores a post-norm final state in SpecForge's format, which SpecForge writes whatever its ids are."""
+    row = rows_of(load_contract("gpt-oss-120b-eagle3@1.0.0"), "specforge", "capture")[-1]
+    assert row["ids"] == [1, 17, 33]
+    assert "stored beside them, unasked" in row["reason"]
+
+
+def test_trainers_that_run_the_target_take_their_targets_from_its_final_state(trained: Contract) -> None:
+    for row in rows_of(trained, "modelopt", "train"):
+        assert "not from boundary 59 (high)" in row["reason"]

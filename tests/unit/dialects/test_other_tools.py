@@ -119,6 +119,9 @@ def test_tensorrt_llm_minus_1_is_the_normed_state_first_or_last() -> None:
     assert serving.resolve([15, -1, 1], N).taps == (POST, Tap(2), Tap(16))
     assert dumping.resolve([15, -1, 1], N).taps == (Tap(2), Tap(16), POST)
     assert dumping.resolve([15, 1], N).taps == (Tap(2), Tap(16), POST)
+    refused = invert(serving, (Tap(2), Tap(16), POST), N)
+    assert isinstance(refused, Refusal)
+    assert "concatenates final_norm(R[32]), R[2], R[16]" in refused.reason
     assert serving.resolve(None, 5).outcome is Outcome.CRASHES_AT_START
     assert "uninitialised memory" in serving.resolve([1, 90], N).note
 

@@ -92,6 +92,7 @@ def test_a_list_that_names_n_is_not_shifted_on_gpt_oss() -> None:
     old, new = sglang("0.5.16", "GptOssForCausalLM"), sglang("0.5.17", "GptOssForCausalLM")
     assert old.resolve([24, 30, 36], 36).outcome is Outcome.CRASHES_AT_FIRST_FORWARD
     assert new.resolve([24, 30, 36], 36).taps == (Tap(24), Tap(30), Tap(36, "pre_norm"))
+    assert new.resolve([23, 29, 37], 36).boundaries == (24, 30)
     assert new.resolve([24, 30, 35], 36).taps == (Tap(25), Tap(31), Tap(36, "pre_norm"))
 
 
