@@ -18,11 +18,12 @@ class Table(BaseModel):
 
 
 _NAME = r"^[a-z][a-z0-9_]*$"
-_TEXT = r"^[^\x00-\x08\x0b-\x1f\x7f]+$"
+_TEXT = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]+$"
 _DIGEST = r"^[0-9a-f]{64}$"
 _CONTRACT = r"^[a-z0-9][a-z0-9.-]*$"
 _VERSION = r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$"
 _ENGINE = r"^[a-z][a-z0-9-]*$"
+_KEY_PATH = r"^([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?$"
 
 PATTERNS = {
     _NAME: "a name: lower case letters, digits and _, a letter first",
@@ -31,6 +32,7 @@ PATTERNS = {
     _CONTRACT: "a contract's name: lower case letters, digits, . and -",
     _VERSION: "a semantic version: three numbers, such as 2.0.0",
     _ENGINE: "an engine's name: lower case letters, digits and -, a letter first",
+    _KEY_PATH: "keys of config.json joined by dots, such as text_config",
 }
 """What each pattern of the model asks for, in words, for messages."""
 
@@ -41,3 +43,4 @@ Digest = Annotated[str, Field(pattern=_DIGEST)]
 ContractName = Annotated[str, Field(pattern=_CONTRACT)]
 SemanticVersion = Annotated[str, Field(pattern=_VERSION)]
 EngineName = Annotated[str, Field(pattern=_ENGINE)]
+KeyPath = Annotated[str, Field(pattern=_KEY_PATH)]

@@ -27,6 +27,17 @@ def _sort_offsets(offsets: tuple[int, ...]) -> tuple[int, ...]:
 Offsets = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_sort_offsets)]
 
 
+def _check_range(versions: str) -> str:
+    try:
+        SpecifierSet(versions)
+    except InvalidSpecifier:
+        raise TableError((Defect("", repr(versions), "a version range, such as >=0.5.20,<0.5.24"),)) from None
+    return versions
+
+
+VersionRange = Annotated[str, AfterValidator(_check_range)]
+
+
 class Alignment(Table):
     """Accepted offsets of what stands beside hidden state t (0: of token t, 1: of token t + 1).
 
@@ -48,21 +59,11 @@ class Serving(Table):
     num_draft_tokens to num_steps + 1 when topk is 1 (arg_groups/speculative_hook.py).
     """
 
-    engines: dict[EngineName, str] = Field(description='version range by engine, such as sglang = ">=0.5.20,<0.5.24"')
+    engines: dict[EngineName, VersionRange] = Field(
+        description='version range by engine, such as sglang = ">=0.5.20,<0.5.24"'
+    )
     min_draft_tokens: Annotated[int, Field(ge=2)] = Field(default=2, description="draft tokens after all flags")
     context_length: Count | None = Field(default=None, description="the longest context that is served")
-
-    @model_validator(mode="after")
-    def _check_ranges(self) -> Self:
-        defects = []
-        for engine, versions in self.engines.items():
-            try:
-                SpecifierSet(versions)
-            except InvalidSpecifier:
-                defects.append(Defect(f"engines.{engine}", repr(versions), "a version range, such as >=0.5.20,<0.5.24"))
-        if defects:
-            raise TableError(tuple(defects))
-        return self
 
 
 class Tolerance(Table):

@@ -6,9 +6,10 @@ import datetime as dt
 import difflib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from eagle3_contracts.contract.agreement import Parts, find_disagreements
@@ -40,26 +41,75 @@ _BOUNDS = {
     "greater_than_equal": ("ge", "a number of at least {}"),
     "less_than": ("lt", "a number below {}"),
     "less_than_equal": ("le", "a number of at most {}"),
-    "too_short": ("min_length", "at least {} entries"),
-    "too_long": ("max_length", "at most {} entries"),
+    "too_short": ("min_length", "a list of at least {}"),
+    "too_long": ("max_length", "a list of at most {}"),
 }
 
 
 def explain_defects(values: dict[str, Any]) -> tuple[Defect, ...]:
-    """List every defect of a document read from TOML; empty means that it is a contract."""
-    dates = list(_take_dates(values, ()))
-    defects = [Defect(_place(values, where), f"the date {date}", "no date; put it in quotes") for where, date in dates]
+    """List every defect of a document read from TOML; empty means that it is a contract.
+
+    What pydantic leaves out, since it checks a table as a whole only once its keys are sound, is asked for
+    again without the keys that are wrong.
+    """
+    dates = list(_take_dates(values, ()))[::-1]
+    dated = {where for where, _ in dates}
+    found = [Defect(_place(values, where), f"the date {date}", "no date, or a text in quotes") for where, date in dates]
+    details = [item for item in _validate(values) if not (item["type"] == "missing" and item["loc"] in dated)]
+    found += [defect for item in details for defect in _explain(values, item)]
+    if any(item["loc"] for item in details):
+        pruned = _prune(values, details)
+        again = [item for item in _validate(pruned) if item["type"] == "value_error" and item["loc"]]
+        found += [defect for item in again for defect in _explain(values, item)]
+        found += find_disagreements(_read_parts(values, pruned))
+    return tuple(dict.fromkeys(found))
+
+
+def _validate(values: dict[str, Any]) -> list[ErrorDetails]:
+    """Give pydantic's errors, without those that only follow from others."""
     try:
         Contract.model_validate_json(json.dumps(values))
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        removed = {where for where, _ in dates}
-        for detail in details:
-            if not (detail["type"] == "missing" and detail["loc"] in removed):
-                defects += _explain(values, detail)
-        if any(detail["loc"] for detail in details):
-            defects += [found for found in find_disagreements(_read_parts(values)) if found not in defects]
-    return tuple(defects)
+        return [item for item in error.errors(include_url=False) if not _is_echo(item)]
+    return []
+
+
+def _is_echo(item: ErrorDetails) -> bool:
+    """Tell whether a list is called too short only because its entries are wrong."""
+    return item["type"] == "too_short" and len(item["input"]) >= item.get("ctx", {})["min_length"]
+
+
+def _prune(values: dict[str, Any], details: list[ErrorDetails]) -> dict[str, Any]:
+    """Take out the optional and unknown keys that are wrong, so that the rest can be checked."""
+    pruned: dict[str, Any] = json.loads(json.dumps(values))
+    for item in details:
+        *path, key = _without_tags(item["loc"]) or ("",)
+        table: Any = pruned
+        for part in path:
+            table = _step(table, part)
+        required = {field.alias or name for model in _models_at(tuple(path)) for name, field in _required(model)}
+        if isinstance(table, dict) and key not in required:
+            table.pop(key, None)
+    return pruned
+
+
+def _step(table: Any, part: str | int) -> Any:
+    if isinstance(table, dict):
+        return table.get(str(part))
+    return table[part] if isinstance(table, list) and isinstance(part, int) and part < len(table) else None
+
+
+def _required(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    return ((name, field) for name, field in model.model_fields.items() if field.is_required())
+
+
+def _without_tags(location: Location) -> Location:
+    """Leave out what pydantic puts between the keys of a document: union tags and the mark of a bad key."""
+    return tuple(
+        part
+        for depth, part in enumerate(location)
+        if part != "[key]" and not (part in {"gqa", "mla"} and location[depth - 1] == "attention")
+    )
 
 
 def _take_dates(value: Any, where: Location) -> Iterator[tuple[Location, str]]:
@@ -76,9 +126,8 @@ def _take_dates(value: Any, where: Location) -> Iterator[tuple[Location, str]]:
 def _place(values: Mapping[str, Any], location: Location) -> str:
     """Write a location as the author would: planes by name, other entries by number, no union tags."""
     parts: list[str] = []
+    location = _without_tags(location)
     for depth, part in enumerate(location):
-        if part == "[key]" or (part in {"gqa", "mla"} and location[depth - 1] == "attention"):
-            continue
         if isinstance(part, str):
             parts.append(part)
         elif location[:depth] == ("planes",):
@@ -139,7 +188,7 @@ def _observe(value: Any) -> str:
 def _suggest(location: Location) -> str:
     """Name the key that was probably meant."""
     known = _known_keys(location[:-1])
-    close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.65)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"the table takes {', '.join(known)}" if known else ""
@@ -147,13 +196,22 @@ def _suggest(location: Location) -> str:
 
 def _known_keys(location: Location) -> list[str]:
     """List the keys of the table at a location."""
+    fields = (item for model in _models_at(location) for item in model.model_fields.items())
+    return sorted({field.alias or name for name, field in fields})
+
+
+def _models_at(location: Location) -> list[type[BaseModel]]:
+    """Give the models of the table at a location; none for a table with free keys."""
     models: list[type[BaseModel]] = [Contract]
-    for part in location:
-        if isinstance(part, int) or part == "[key]":
+    free = False
+    for part in _without_tags(location):
+        if isinstance(part, int) or free:
+            free = False
             continue
         fields = [model.model_fields[part].annotation for model in models if part in model.model_fields]
-        models = [found for annotation in fields for found in _models_in(annotation)] or models
-    return sorted({field.alias or name for model in models for name, field in model.model_fields.items()})
+        free = any(get_origin(annotation) is dict for annotation in fields)
+        models = [found for annotation in fields for found in _models_in(annotation)]
+    return [] if free else models
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -164,8 +222,8 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(argument)
 
 
-def _read_parts(values: Mapping[str, Any]) -> Parts:
-    """Read the tables that can be read, each by itself."""
+def _read_parts(values: Mapping[str, Any], pruned: Mapping[str, Any]) -> Parts:
+    """Read the tables that can be read, each by itself; planes only whole, since a state left out is another."""
     entries = values.get("planes")
     tables = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     names = [entry.get("name") for entry in tables]
@@ -174,10 +232,10 @@ def _read_parts(values: Mapping[str, Any]) -> Parts:
         layers=_read_count(values.get("target"), "num_hidden_layers"),
         hidden_size=_read_count(values.get("target"), "hidden_size"),
         vocab_size=_read_count(values.get("target"), "vocab_size"),
-        planes=tuple(plane for plane in (_read_table(Plane, entry, whole=True) for entry in tables) if plane),
+        planes=tuple(plane for plane in (_read_table(Plane, entry) for entry in tables) if plane),
         names=tuple(str(name) for name in names) if readable else None,
-        storage=_read_table(Storage, values.get("storage")),
-        drafter=_read_table(Drafter, values.get("drafter")),
+        storage=_read_table(Storage, pruned.get("storage")),
+        drafter=_read_table(Drafter, pruned.get("drafter")),
     )
 
 
@@ -187,13 +245,8 @@ def _read_count(table: Any, key: str) -> int | None:
     return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else None
 
 
-def _read_table(model: type[AnyTable], value: Any, *, whole: bool = False) -> AnyTable | None:
-    """Read one table; without its optional or unknown keys that are wrong, unless it is wanted ``whole``."""
+def _read_table(model: type[AnyTable], value: Any) -> AnyTable | None:
     try:
         return model.model_validate_json(json.dumps(value))
-    except ValidationError as error:
-        wrong = {detail["loc"][0] for detail in error.errors(include_url=False) if detail["loc"]}
-        required = {field.alias or name for name, field in model.model_fields.items() if field.is_required()}
-        if whole or not isinstance(value, dict) or not wrong or wrong & required:
-            return None
-        return _read_table(model, {key: entry for key, entry in value.items() if key not in wrong}, whole=True)
+    except ValidationError:
+        return None

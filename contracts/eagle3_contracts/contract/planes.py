@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from eagle3_contracts.contract.base import Name, Table, Text
 from eagle3_contracts.contract.defects import Defect, TableError
 
 State = Literal["raw", "pre_norm", "post_norm"]
+
+
+def _check_order(limits: tuple[float, float]) -> tuple[float, float]:
+    low, high = limits
+    if not 0 <= low < high:
+        raise TableError((Defect("", f"[{low:g}, {high:g}]", "[low, high] with 0 <= low < high"),))
+    return limits
+
+
+Range = Annotated[tuple[float, float], AfterValidator(_check_order)]
 
 
 class NormRange(Table):
@@ -19,15 +29,8 @@ class NormRange(Table):
     median 142, maximum 22,712 at the first token). ``origin`` says where the numbers were measured.
     """
 
-    median: Annotated[tuple[float, float], Field(description="[low, high], inclusive")]
+    median: Range = Field(description="[low, high], inclusive")
     origin: Text = Field(description="where and on what the numbers were measured")
-
-    @model_validator(mode="after")
-    def _check_order(self) -> Self:
-        low, high = self.median
-        if not 0 <= low < high:
-            raise TableError((Defect("median", f"[{low:g}, {high:g}]", "[low, high] with 0 <= low < high"),))
-        return self
 
 
 class Plane(Table):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from eagle3_contracts.contract.base import Count, Digest, Table, Text
+from eagle3_contracts.contract.base import Count, Digest, KeyPath, Table, Text
 from eagle3_contracts.contract.formats import Dtype
 
 
@@ -39,7 +39,7 @@ class Target(Table):
 
     model: Text = Field(description="the model's published name")
     architecture: Text = Field(description="the class that config.json names; dialects depend on it")
-    config_path: Annotated[str, Field(pattern=r"^([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?$")] = Field(
+    config_path: KeyPath = Field(
         default="", description="the table of config.json that holds the language model, such as text_config"
     )
     hidden_size: Count = Field(description="width of the residual stream, and of every plane")

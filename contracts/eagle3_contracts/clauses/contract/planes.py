@@ -105,7 +105,8 @@ def check_format_planes(clause: Clause, contract: Contract, _evidence: Contract)
         stored = contract.stored_planes(dataset_format)
         for observed, hint in (*_foreign_states(stored, habit), *_foreign_order(stored, habit)):
             said = f"storage.formats.{dataset_format}: {observed}"
-            findings.append(clause.find(Verdict.FAILED, SUBJECT, observed=said, expected=habit.source, hint=hint))
+            expected = f"what the format's own tool writes ({habit.source})"
+            findings.append(clause.find(Verdict.FAILED, SUBJECT, observed=said, expected=expected, hint=hint))
     observed = f"{len(contract.storage.formats)} formats are declared as their tools write them"
     return findings or [clause.find(Verdict.PASSED, SUBJECT, observed=observed)]
 
