@@ -116,6 +116,7 @@ ROWS: tuple[Case, ...] = (
 )
 
 _ONE_BUFFER = dataclasses.replace(captured(), planes=captured().planes[[0, 3, 3, 3]])
+_ZEROS = dataclasses.replace(captured(), planes=np.zeros_like(captured().planes))
 
 MEMORY: tuple[Case, ...] = (
     capture_case("aliasing", "own memory", "must passed"),
@@ -135,6 +136,7 @@ MEMORY: tuple[Case, ...] = (
     capture_case(
         "aliasing", "one list for all calls", "must failed", sound_capture(held=None, held_shapes=((17, 8),) * 12)
     ),
+    capture_case("aliasing", "planes of zeros", "must passed", sound_capture(alone=(_ZEROS,), held=_ZEROS.planes)),
     capture_case("aliasing", "not readable again", "must errored", sound_capture(held=None, held_shapes=())),
     capture_case("aliasing", "raises", "must errored", CRASHED),
 )

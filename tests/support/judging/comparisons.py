@@ -27,7 +27,7 @@ _APART = 0.4
 class Plane:
     """What a plane shall turn out to be: ``boundary`` at ``distance``, the next boundary at ``rival``.
 
-    ``p99``: of its distance.
+    ``p99``: of its distance. ``twin``: the same boundary in other states.
     ``state``: empty for the residual stream, "n" after the final norm, "b" for a layer's last sublayer alone.
     """
 
@@ -37,6 +37,7 @@ class Plane:
     shift: int = 0
     rival: float = _APART
     p99: float = 0.02
+    twin: float = 0.9
 
     @property
     def candidate(self) -> Candidate:
@@ -49,9 +50,11 @@ DECLARED = (Plane(2), Plane(4), Plane(6), Plane(8))
 """The planes low, mid, high and final of the toy contract, as they should be."""
 
 
-def compare_states(planes: Sequence[Plane] = DECLARED, *, tokens: int = 105, sinks: int = 3) -> StateComparison:
-    """Make up the distances from every candidate: far at other shifts and states, nearer at neighbours."""
-    median = np.full((len(SHIFTS), len(planes), len(CANDIDATES)), 1.3)
+def compare_states(
+    planes: Sequence[Plane] = DECLARED, *, tokens: int = 105, sinks: int = 3, far: float = 1.3
+) -> StateComparison:
+    """Make up the distances from every candidate: ``far`` at other shifts, nearer at other boundaries and states."""
+    median = np.full((len(SHIFTS), len(planes), len(CANDIDATES)), far)
     p99 = median * 1.5
     for index, plane in enumerate(planes):
         row = median[SHIFTS.index(plane.shift), index]
@@ -62,6 +65,8 @@ def compare_states(planes: Sequence[Plane] = DECLARED, *, tokens: int = 105, sin
                 p99[SHIFTS.index(plane.shift), index, place] = plane.p99
             elif candidate.state in {"raw", "pre_norm"} and steps:
                 row[place] = plane.rival + 0.1 * (steps - 1)
+            elif not steps:
+                row[place] = plane.twin
             else:
                 row[place] = 0.9
     return StateComparison(CANDIDATES, SHIFTS, median, p99, tokens, sinks)

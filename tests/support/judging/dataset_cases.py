@@ -171,6 +171,7 @@ VALUES: tuple[Case, ...] = (
     dataset_case("zero-rows", "nothing read", "must errored", UNREAD),
     dataset_case("norm-range", "inside", "should passed"),
     dataset_case("norm-range", "too high", "should failed", one_plane(norm=37.0)),
+    dataset_case("norm-range", "too low", "should failed", one_plane(norm=0.5)),
     dataset_case("norm-range", "none declared", "should skipped", None, toy_contract("low", "high")),
     dataset_case("norm-range", "headers only", "should skipped", HEADERS),
     dataset_case("norm-range", "nothing read", "should errored", UNREAD),

@@ -44,6 +44,7 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
 
     short = compare(states=compare_states(tokens=40, sinks=24))
     lost = compare(STORY[:3])
+    afar = compare_states((LOW, MID, HIGH, Plane(8, 0.6, shift=1, rival=2.0, twin=2.0)), far=3.0)
     return (
         case("boundary", "as declared", "must passed", compare()),
         case("boundary", "the story: embedding first", "must failed", compare(STORY)),
@@ -60,11 +61,21 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         case("boundary", "planes missing", "must errored", lost),
         case("boundary", "swapped", "must passed", compare(SWAPPED)),
         case("boundary", "other norm state", "must passed", compare(NORMED)),
+        case(
+            "boundary", "norm states close to each other", "must passed", compare((LOW, MID, HIGH, Plane(8, twin=0.02)))
+        ),
         case("boundary", "shifted", "must passed", compare(SHIFTED)),
         case("boundary", "without residual", bare, compare(BARE)),
         make("boundary", "no target", "must skipped", give(comparison=None)),
         case("order", "as declared", "must passed", compare()),
         case("order", "swapped", "must failed", compare(SWAPPED)),
+        case(
+            "order",
+            "swapped, in the other norm state",
+            "must failed",
+            compare((Plane(8, state="n"), LOW)),
+            toy_contract("low", "final"),
+        ),
         case("order", "wrong boundaries in order", "must passed", compare(STORY)),
         case("order", "too few declared ones", "must skipped", compare(LATE), NO_FINAL),
         case("order", "one plane", "must skipped", compare((LOW,)), toy_contract("low")),
@@ -74,6 +85,7 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         case("token-shift", "all shifted", "must failed", compare(SHIFTED)),
         case("token-shift", "last plane shifted back", "must failed", compare(LAST_SHIFTED)),
         case("token-shift", "near no boundary", "must errored", compare(STRANGE)),
+        case("token-shift", "near no boundary at any token", "must errored", compare(states=afar)),
         case("token-shift", "rows of another chunk", "must failed", compare(STRAYS)),
         make("token-shift", "no target", "must skipped", give(comparison=None)),
         case("final-state", "logits rebuilt", "must passed", compare()),
