@@ -16,7 +16,10 @@ from support.snapshots import compare_snapshot, list_unused, tell_findings
 
 SNAPSHOTS = Path(__file__).with_name("clause_snapshots")
 KIMI = EXAMPLES / "kimi-mla.toml"
-SGLANG: dict[str, Any] = {"serving.engines": {"sglang": ">=0.5.11,<0.5.24"}}
+SGLANG: dict[str, Any] = {
+    "serving.engines": {"sglang": ">=0.5.11,<0.5.24"},
+    "drafter.architecture": "LlamaForCausalLMEagle3",
+}
 PLAIN: dict[str, Any] = {**SGLANG, "drafter.residual": "pre_norm", "drafter.recurrent": "pre_norm", "drafter.fc": {}}
 
 
@@ -114,7 +117,7 @@ CASES = (
         "engine-features",
         "norms in versions that know them",
         "passed",
-        {"serving.engines": {"sglang": ">=0.5.17,<0.5.24"}, "drafter.residual": "pre_norm"},
+        {**SGLANG, "serving.engines": {"sglang": ">=0.5.17,<0.5.24"}, "drafter.residual": "pre_norm"},
     ),
     Case(
         "engine-features",
@@ -123,6 +126,20 @@ CASES = (
         {**PLAIN, "drafter.fc": {"input_norm": "per_plane"}},
     ),
     Case("engine-features", "the residual of another trainer", "failed", {**PLAIN, "drafter.residual": "post_norm"}),
+    Case(
+        "engine-features",
+        "a class that is not there",
+        "failed",
+        {**PLAIN, "drafter.architecture": "Eagle3LlamaForCausalLM"},
+    ),
+    Case("engine-features", "no class named", "passed", {**PLAIN, "drafter.architecture": GONE}),
+    Case("engine-features", "norms that vLLM's Llama lacks", "failed", {"drafter.attention.qk_norm": True}),
+    Case(
+        "engine-features",
+        "norms that vLLM's Qwen3 has",
+        "passed",
+        {"drafter.attention.qk_norm": True, "drafter.architecture": "Eagle3Qwen3ForCausalLM"},
+    ),
     Case("engine-features", "its own embedding", "failed", {**PLAIN, "drafter.embedding": "own"}),
     Case(
         "engine-features",

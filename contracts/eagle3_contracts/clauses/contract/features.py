@@ -65,9 +65,17 @@ _COMMON = (
     ),
 )
 
+_SGLANG_CLASSES = ("LlamaForCausalLMEagle3", "Eagle3DeepseekV2ForCausalLM")
+
 FEATURES: dict[str, tuple[Feature, ...]] = {
     "sglang": (
         *_COMMON,
+        Feature(
+            "a model class of the drafter's name",
+            lambda contract: contract.drafter.architecture not in {None, *_SGLANG_CLASSES},
+            NEVER,
+            f"there are {' and '.join(_SGLANG_CLASSES)}",
+        ),
         Feature(
             "residual after hidden_norm (norm_before_residual)",
             lambda contract: contract.drafter.residual == "post_norm",
@@ -133,6 +141,12 @@ FEATURES: dict[str, tuple[Feature, ...]] = {
             lambda contract: contract.drafter.fc.bias,
             NEVER,
             "fc.bias is an unexpected tensor (ValueError)",
+        ),
+        Feature(
+            "norms on queries and keys",
+            lambda contract: _gqa(contract, "qk_norm") and contract.drafter.architecture != "Eagle3Qwen3ForCausalLM",
+            NEVER,
+            "only Eagle3Qwen3ForCausalLM has them",
         ),
     ),
 }
