@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-# Runs within this process forget what they import; these cannot be imported twice.
-import numpy as np  # noqa: F401
-import pydantic  # noqa: F401
 import pytest
 
-from support.consumer import Consumer
+from support.consumer import KEEPER, Consumer
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +14,13 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("EAGLE3_", "GITHUB_", "PYTEST_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _keep_imports() -> Iterator[None]:
+    """Set up before ``pytester`` is, and so torn down after it, which forgets imports again."""
+    yield
+    KEEPER.put_back()
 
 
 @pytest.fixture

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+import sysconfig
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import eagle3_contracts
 from eagle3_contracts.registry import STAGES, clauses_of
 
 CONTRACT = """
@@ -89,6 +93,30 @@ def crashing(tokens):
 GOOD, LOUD, BROKEN, CRASHING = (f"captures.py:{name}" for name in ("good", "loud", "broken", "crashing"))
 
 
+INSTALLED = (*sysconfig.get_paths().values(), str(Path(eagle3_contracts.__file__).parent))
+"""Where modules lie that several runs share."""
+
+
+class ImportKeeper:
+    """Remembers what runs in this process imported: pytester forgets it, and numpy cannot be imported twice."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, ModuleType] = {}
+
+    def pytest_unconfigure(self) -> None:
+        """Take what the run imported (a hook of the inner run)."""
+        self.modules |= sys.modules
+
+    def put_back(self) -> None:
+        """Make known again what is installed; modules of a test's own folder stay forgotten."""
+        for name, module in self.modules.items():
+            if str(getattr(module, "__file__", None)).startswith(INSTALLED):
+                sys.modules.setdefault(name, module)
+
+
+KEEPER = ImportKeeper()
+
+
 class Consumer:
     """A repository that uses the suite."""
 
@@ -101,7 +129,9 @@ class Consumer:
 
     def run(self, *arguments: str) -> pytest.RunResult:
         """Run pytest with these arguments, in this process."""
-        return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", "-ra", *arguments)
+        result = self.pytester.runpytest_inprocess("-p", "no:cacheprovider", "-ra", *arguments, plugins=[KEEPER])
+        KEEPER.put_back()
+        return result
 
     def run_apart(self, *arguments: str) -> pytest.RunResult:
         """Run pytest in a process of its own, where nothing was imported before."""

@@ -45,7 +45,7 @@ def test_show_tells_the_defects_of_the_document(run: Runner) -> None:
     assert "# violated contract.final-state (should) on document" in run("show", f"{KIMI}@2.0.0").out
     found = run("show", f"{KIMI}@2.0.0", "--json").json
     violated = [item["clause"] for item in found["findings"] if item["verdict"] == "failed"]
-    assert violated == ["contract.final-state"]
+    assert "contract.final-state" in violated
     assert {"contract", "digest", "document", "findings", "summary"} <= found.keys()
     assert found["document"]["planes"][1] | {"norm": None} == {
         "name": "low",
