@@ -11,7 +11,6 @@ import importlib.util
 import os
 import sys
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -105,19 +104,21 @@ def accept(judge: Callable[[Path, str], list[Finding]]) -> Callable[[Path, str],
 
 
 @pytest.fixture(scope="session")
-def unpack_wheel(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, str], Path]:
-    """Unpack a released wheel, downloaded if need be, by name and version; nothing in it is run by that."""
+def sources(request: pytest.FixtureRequest) -> Iterator[Sources]:
+    """The wheels: in the folder that PEER_WHEELS names, else in pytest's cache; what is missing is downloaded."""
     named = os.environ.get(WHEELS)
-    sources = Sources(Path(named) if named else Path(request.config.cache.mkdir("peer-wheels")))
+    found = Sources(Path(named) if named else Path(request.config.cache.mkdir("peer-wheels")))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def unpack_wheel(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Unpack a released wheel by name and version; nothing in it is run by that."""
 
     @cache
     def unpack(name: str, version: str) -> Path:
-        folder = tmp_path_factory.mktemp(f"{name}-{version}", numbered=False)
-        with zipfile.ZipFile(sources._wheel(name, version)) as archive:
-            archive.extractall(folder)
-        return folder
+        return sources.unpack(name, version, tmp_path_factory.mktemp(f"{name}-{version}"))
 
     return unpack
 

@@ -1,4 +1,4 @@
-"""Wheels of peers, read member by member: nothing is installed, unpacked or imported."""
+"""Wheels of peers, downloaded once, read member by member or unpacked: nothing is installed or run."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ class Sources:
     def reader(self, name: str, version: str, prefix: str) -> Callable[[str], str | None]:
         """Give a function that reads members below a prefix."""
         return lambda path: self.read(name, version, f"{prefix}/{path}")
+
+    def unpack(self, name: str, version: str, folder: Path) -> Path:
+        """Unpack a wheel into a folder and give the folder."""
+        self._archive(name, version).extractall(folder)
+        return folder
 
     def close(self) -> None:
         """Close every wheel that was opened."""
