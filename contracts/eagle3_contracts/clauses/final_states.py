@@ -111,18 +111,21 @@ def _judge_logits(
     if holds and not normed_otherwise:
         note = f"; KL is that of rows that are no state of their tokens (see {clause.stage}.token-shift)"
         return say(Verdict.PASSED, observed=_told(declared) + (note if strays and _distance(declared) > bound else ""))
-    if holds and fit is not None:
-        observed = f"plane {plane.name} is {fit.found}; its logits are the target's either way ({_told(declared)})"
-    elif _distance(best) <= bound:
-        observed = f"the state is {WORDS[best.reading]}: {_told(best)}; {WORDS[plane.state]}, {_told(declared)}"
-    else:
-        observed = f"no reading gives the target's logits; nearest, {WORDS[best.reading]}: {_told(best)}"
     return say(
         Verdict.FAILED,
-        observed=observed,
+        observed=f"plane {plane.name} is {fit.found}; its logits are the target's either way ({_told(declared)})"
+        if holds and fit is not None
+        else _tell_readings(plane, declared, best, bound),
         hint=_hint(clause, plane, within=_distance(best) <= bound or normed_otherwise),
         level=Level.SHOULD if drifts else None,
     )
+
+
+def _tell_readings(plane: Plane, declared: LogitComparison, best: LogitComparison, bound: float) -> str:
+    """Say which reading of a plane gives the target's logits, if any does."""
+    if _distance(best) <= bound:
+        return f"the state is {WORDS[best.reading]}: {_told(best)}; {WORDS[plane.state]}, {_told(declared)}"
+    return f"no reading gives the target's logits; nearest, {WORDS[best.reading]}: {_told(best)}"
 
 
 def _judge_text(

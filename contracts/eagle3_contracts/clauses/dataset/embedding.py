@@ -58,35 +58,14 @@ def check_embedding_repeats(clause: Clause, contract: Contract, evidence: Datase
 def _judge_repeats(
     clause: Clause, contract: Contract, evidence: DatasetEvidence, plane: Plane, record: PlaneRecord
 ) -> Finding:
-    pairs, share = record.repeat_pairs, _share(record)
-    where = Where(plane=plane.name)
+    share, where = _share(record), Where(plane=plane.name)
     is_embedding = plane.boundary == 0
-    if pairs < LEAST_PAIRS or record.zero.count * 2 > record.rows:
-        reason = (
-            f"plane {plane.name}: {pairs} pairs of repeated tokens in {record.rows:,} rows, {record.zero.count:,} zeros"
-        )
-        hint = (
-            f"read more of the dataset (--contract-scan full); {LEAST_PAIRS} pairs of rows that are not zero are needed"
-        )
-        return Obstacle(reason, hint, where, Rung.NONE).finding(clause, evidence.subject)
+    obstacle = _find_want_of_pairs(plane, record)
+    if obstacle is not None:
+        return obstacle.finding(clause, evidence.subject)
     holds = share >= EMBEDDING_SHARE if is_embedding else share <= CONTEXT_SHARE
     fails = share <= CONTEXT_SHARE if is_embedding else share >= EMBEDDING_SHARE
-    observed = (
-        f"plane {plane.name} (declared boundary {plane.boundary}) has bit-identical rows for {share:.1%} of {pairs:,} "
-        f"repeated tokens: it is {'an' if share >= EMBEDDING_SHARE else 'no'} embedding output"
-    )
-    hint = (
-        "the states of this plane depend on context, so that it is a later boundary, or noise was added before storing"
-        if is_embedding
-        else _FIRST.format(reference=contract.reference)
-    )
-    if not holds and not fails:
-        observed = (
-            f"plane {plane.name}: bit-identical rows for {share:.1%} of {pairs:,} repeated tokens, neither most nor few"
-        )
-        hint = (
-            "mixed files, or samples of one repeated token: look at files one by one (`eagle3-contracts inspect FILE`)"
-        )
+    observed, hint = _tell_share(contract, plane, record) if holds or fails else _tell_mixture(plane, record)
     return clause.find(
         Verdict.PASSED if holds else Verdict.FAILED if fails else Verdict.ERRORED,
         evidence.subject,
@@ -98,6 +77,43 @@ def _judge_repeats(
         bound=EMBEDDING_SHARE if is_embedding else CONTEXT_SHARE,
         hint=hint,
     )
+
+
+def _find_want_of_pairs(plane: Plane, record: PlaneRecord) -> Obstacle | None:
+    """Say that too few tokens repeat in a plane, or that it is mostly zeros; None if there are enough."""
+    pairs = record.repeat_pairs
+    if pairs >= LEAST_PAIRS and record.zero.count * 2 <= record.rows:
+        return None
+    reason = (
+        f"plane {plane.name}: {pairs} pairs of repeated tokens in {record.rows:,} rows, {record.zero.count:,} zeros"
+    )
+    hint = f"read more of the dataset (--contract-scan full); {LEAST_PAIRS} pairs of rows that are not zero are needed"
+    return Obstacle(reason, hint, Where(plane=plane.name), Rung.NONE)
+
+
+def _tell_share(contract: Contract, plane: Plane, record: PlaneRecord) -> tuple[str, str]:
+    """Say what a plane is by its repeated tokens, and what to do if it should not be."""
+    share = _share(record)
+    observed = (
+        f"plane {plane.name} (declared boundary {plane.boundary}) has bit-identical rows for {share:.1%} of "
+        f"{record.repeat_pairs:,} repeated tokens: it is {'an' if share >= EMBEDDING_SHARE else 'no'} embedding output"
+    )
+    hint = (
+        "the states of this plane depend on context, so that it is a later boundary, or noise was added before storing"
+        if plane.boundary == 0
+        else _FIRST.format(reference=contract.reference)
+    )
+    return observed, hint
+
+
+def _tell_mixture(plane: Plane, record: PlaneRecord) -> tuple[str, str]:
+    """Say that a plane is neither the embedding nor a later boundary by its repeated tokens."""
+    share, pairs = _share(record), record.repeat_pairs
+    observed = (
+        f"plane {plane.name}: bit-identical rows for {share:.1%} of {pairs:,} repeated tokens, neither most nor few"
+    )
+    hint = "mixed files, or samples of one repeated token: look at files one by one (`eagle3-contracts inspect FILE`)"
+    return observed, hint
 
 
 def _share(record: PlaneRecord) -> float:

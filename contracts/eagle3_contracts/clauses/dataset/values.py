@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from eagle3_contracts.clauses.dataset.files import find_obstacle
 from eagle3_contracts.clauses.dataset.shapes import find_mask_obstacle
 from eagle3_contracts.clauses.obstacles import Obstacle
@@ -63,43 +65,18 @@ def check_token_ids(clause: Clause, contract: Contract, evidence: DatasetEvidenc
         f"tokenise with the tokenizer of {contract.target.model}; ids of added tokens and of multimodal placeholders "
         "may lie beyond the embedding, and -100 belongs into labels"
     )
+    told = f"the highest token id is {highest:,}"
+    say = partial(clause.find, subject=evidence.subject, expected=expected)
+    within = partial(say, observed=told, measure=float(highest), bound=float(vocabulary - 1))
     findings = []
     if highest >= vocabulary:
-        findings.append(
-            clause.find(
-                Verdict.FAILED,
-                evidence.subject,
-                observed=f"the highest token id is {highest:,}",
-                expected=expected,
-                where=evidence.token_maximum_where,
-                measure=float(highest),
-                bound=float(vocabulary - 1),
-                hint=hint,
-            )
-        )
+        findings.append(within(Verdict.FAILED, where=evidence.token_maximum_where, hint=hint))
     if below.count:
-        findings.append(
-            clause.find(
-                Verdict.FAILED,
-                evidence.subject,
-                observed=f"below zero: {say_count(below.count, 'token id')}",
-                expected=expected,
-                where=below.first[0] if below.first else Where(),
-                measure=float(below.count),
-                bound=0.0,
-                hint=hint,
-            )
-        )
-    observed = f"the highest token id is {highest:,}"
-    passed = clause.find(
-        Verdict.PASSED,
-        evidence.subject,
-        observed=observed,
-        expected=expected,
-        measure=float(highest),
-        bound=float(vocabulary - 1),
-    )
-    return findings or [passed]
+        where = below.first[0] if below.first else Where()
+        observed = f"below zero: {say_count(below.count, 'token id')}"
+        negative = partial(say, measure=float(below.count), bound=0.0)
+        findings.append(negative(Verdict.FAILED, observed=observed, where=where, hint=hint))
+    return findings or [within(Verdict.PASSED)]
 
 
 def check_finite(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
