@@ -103,27 +103,28 @@ def parts_imported(path: Path) -> set[str]:
     return bare | {part_of(name) for name in own - {ROOT, f"{ROOT}.__version__"}}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_dependencies_go_one_way(path: Path) -> None:
-    part = part_of(name_of(path))
-    beyond = parts_imported(path) - MAY_IMPORT[part] - {part}
-    assert not beyond, f"{part} may import {sorted(MAY_IMPORT[part])}, and not {sorted(beyond)}"
+def test_dependencies_go_one_way() -> None:
+    beyond = {
+        name_of(path): strange
+        for path in MODULES
+        if (strange := parts_imported(path) - MAY_IMPORT[part_of(name_of(path))] - {part_of(name_of(path))})
+    }
+    assert not beyond, "a module imports a part that MAY_IMPORT does not give to its own part"
 
 
 def test_every_part_of_the_package_has_its_rule_and_no_part_that_is_gone() -> None:
     assert {part_of(name_of(path)) for path in MODULES} == set(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_nothing_but_plugin_and_suite_knows_pytest(path: Path) -> None:
-    known = {name.partition(".")[0] for name in imports_in(ast.walk(tree_of(path)))}
-    if part_of(name_of(path)) not in {"plugin", "suite"}:
-        assert not known & {"pytest", "_pytest", "pluggy"}
+def test_nothing_but_plugin_and_suite_knows_pytest() -> None:
+    others = [path for path in MODULES if part_of(name_of(path)) not in {"plugin", "suite"}]
+    roots = {name_of(path): {name.partition(".")[0] for name in imports_in(ast.walk(tree_of(path)))} for path in others}
+    assert not {name for name, known in roots.items() if known & {"pytest", "_pytest", "pluggy"}}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_what_is_slow_to_import_or_optional_is_imported_where_it_is_used(path: Path) -> None:
-    assert not {name.partition(".")[0] for name in imported_at_load(path)} & HEAVY
+def test_what_is_slow_to_import_or_optional_is_imported_where_it_is_used() -> None:
+    loaded = {name_of(path): {name.partition(".")[0] for name in imported_at_load(path)} for path in MODULES}
+    assert not {name: roots & HEAVY for name, roots in loaded.items() if roots & HEAVY}
 
 
 @pytest.mark.parametrize("part", LIGHT)
@@ -156,19 +157,21 @@ def test_a_stage_has_the_same_name_everywhere() -> None:
         assert {path.stem.removeprefix("test_") for path in folder.glob("test_*.py")} == set(STAGES)
 
 
-@pytest.mark.parametrize("path", [*MODULES, *TESTS], ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_modules_stay_small(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= LONG_MODULES.get(path.name, 300), f"{lines} lines: divide it by what it speaks of"
+def test_modules_stay_small() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in [*MODULES, *TESTS]}
+    long = {str(path): lines for path, lines in lengths.items() if lines > LONG_MODULES.get(path.name, 300)}
+    assert not long, "divide it by what it speaks of"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_functions_stay_small(path: Path) -> None:
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            limit = LONG_FUNCTIONS.get(f"{path.name}:{node.name}", 40)
-            assert length <= limit, f"{node.name} has {length} lines: give its parts names"
+def test_functions_stay_small() -> None:
+    functions = [
+        (f"{name_of(path)}:{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    long = [(name, lines) for name, lines in functions if lines > LONG_FUNCTIONS.get(name, 40)]
+    assert not long, "give its parts names"
 
 
 def test_modules_are_named_after_what_they_hold() -> None:
