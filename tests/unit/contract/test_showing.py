@@ -28,6 +28,12 @@ def test_a_written_contract_reads_back(document: str | Path) -> None:
     assert again.digest == contract.digest
 
 
+def test_a_written_contract_leaves_defaults_out() -> None:
+    text = write_contract(make_contract({"drafter.layers": 1, "drafter.fc": {"bias": False}}))
+    assert "layers = 1" not in text
+    assert "fc = {}" in text
+
+
 def test_texts_that_toml_must_escape_read_back() -> None:
     text = 'quotes " and \\ backslash, tab \t, lines\nand \u00e9\U0001f600 \u2028'
     contract = make_contract({"summary": text, "sources": [text]})
