@@ -54,7 +54,7 @@ class EmbeddedCapture:
         import torch
 
         padded, _ = pad_batch(batch)
-        with torch.inference_mode():
+        with torch.no_grad():
             states = forward(self.weights.get, self.shape, padded)
             return cut_batch(batch, [_tap(states, plane) for plane in self.planes], self.dtype)
 

@@ -9,7 +9,7 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.embedded import embedded_target
 from eagle3_contracts.evidence import Array, CapturedRequest, CaptureEvidence, Problem, TargetComparison
 from eagle3_contracts.subjects import Options, Subject
-from eagle3_contracts.subjects.captures.naming import CodeError, open_capture
+from eagle3_contracts.subjects.captures.naming import CodeError, NeedsError, open_capture
 from eagle3_contracts.subjects.captures.requests import make_requests
 from eagle3_contracts.subjects.captures.running import run_requests
 
@@ -27,6 +27,8 @@ def gather_capture(
     except CodeError as error:
         remedy = "mend the code under test: it fails before anything is captured"
         return CaptureEvidence(subject.label, problems=(Problem("crashed", str(error), remedy),))
+    except NeedsError as error:
+        return CaptureEvidence(subject.label, problems=(Problem("needs", error.reason, error.remedy),))
     asked = tuple(tuple(request) for request in requests or make_requests(contract.target.vocab_size, options.seed))
     runs = run_requests(capture, asked)
     compute_dtype, assumed = _compute_dtype(capture, contract)

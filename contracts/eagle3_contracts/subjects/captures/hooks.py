@@ -47,7 +47,7 @@ class HookedCapture:
 
         padded, mask = (table.to(self.decoder.device) for table in pad_batch(batch))
         seen: dict[tuple[int, str], Tensor] = {}
-        with torch.inference_mode(), self._taps(seen):
+        with torch.no_grad(), self._taps(seen):
             self.decoder.model(input_ids=padded, attention_mask=mask, use_cache=False)
         return cut_batch(batch, [seen[plane.boundary, plane.state] for plane in self.planes], self.dtype)
 

@@ -26,6 +26,14 @@ class CodeError(Exception):
     """Code under test that raised before it captured anything: on import, or in its factory."""
 
 
+class NeedsError(Exception):
+    """A built-in capture that cannot run, since an optional package is not installed."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        self.reason, self.remedy = reason, remedy
+        super().__init__(reason)
+
+
 def open_capture(contract: Contract, value: str, target: str | None = None) -> Callable[..., Any]:
     """Give the capture that ``value`` names.
 
@@ -33,13 +41,12 @@ def open_capture(contract: Contract, value: str, target: str | None = None) -> C
     contract and returns it; ``module`` may be the path of a ``.py`` file. ``transformers:PATH`` captures
     with hooks in transformers, computing in the contract's dtype, ``transformers+DTYPE:PATH`` in another;
     without ``:PATH`` it takes the model given as ``target``. ``embedded`` runs the golden target. Raises
-    ``SubjectError`` if the name leads nowhere, ``CodeError`` if the named code itself fails.
+    ``SubjectError`` if the name leads nowhere, ``CodeError`` if the named code itself fails, ``NeedsError`` if
+    the embedded capture lacks a package.
     """
     scheme, _, rest = value.partition(":")
     if value == "embedded":
-        from eagle3_contracts.subjects.captures.embedded import open_embedded_capture
-
-        return open_embedded_capture(contract)
+        return _open_embedded(contract)
     if scheme.partition("+")[0] == "transformers":
         return _open_transformers(contract, value, scheme.partition("+")[2], rest or target or "")
     source, colon, name = value.rpartition(":")
@@ -49,16 +56,27 @@ def open_capture(contract: Contract, value: str, target: str | None = None) -> C
     return _find_callable(contract, value, module, name)
 
 
+def _open_embedded(contract: Contract) -> Callable[..., Any]:
+    from eagle3_contracts.subjects.captures.embedded import open_embedded_capture
+
+    try:
+        return open_embedded_capture(contract)
+    except ModuleNotFoundError as error:
+        reason = f"running the embedded target needs {error.name}, which is not installed"
+        raise NeedsError(reason, "pip install 'eagle3-contracts[torch]'") from None
+
+
 def _open_transformers(contract: Contract, value: str, dtype: str, source: str) -> Callable[..., Any]:
     from eagle3_contracts.subjects.captures.hooks import COMPUTE_DTYPES, open_transformers_capture
 
     if not source:
         remedy = "write transformers:PATH, or give the model as the target: --contract-target PATH"
         raise SubjectError(value, "names no model", remedy=remedy)
-    if dtype and dtype not in COMPUTE_DTYPES:
+    chosen = dtype or contract.target.dtype
+    if chosen not in COMPUTE_DTYPES:
         remedy = f"write one of {', '.join(COMPUTE_DTYPES)} after transformers+"
-        raise SubjectError(value, f"{dtype!r} is no dtype to compute in", remedy=remedy)
-    return open_transformers_capture(contract, source, dtype or contract.target.dtype)
+        raise SubjectError(value, f"{chosen!r} is no dtype to compute in", remedy=remedy)
+    return open_transformers_capture(contract, source, chosen)
 
 
 def _import_module(value: str, name: str) -> ModuleType:

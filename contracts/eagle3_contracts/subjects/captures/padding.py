@@ -25,5 +25,5 @@ def cut_batch(batch: Sequence[Sequence[int]], planes: Sequence[Tensor], dtype: s
     """Cut each request's rows out of padded planes, P of [B, T, H], into memory of their own, in ``dtype``."""
     import torch
 
-    stored = torch.stack(list(planes)).to("cpu", getattr(torch, dtype))
+    stored = torch.stack([plane.to("cpu", getattr(torch, dtype)) for plane in planes])
     return [Captured(list(ids), stored[:, row, : len(ids)].clone()) for row, ids in enumerate(batch)]
