@@ -11,7 +11,8 @@ import pytest
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.subjects import SubjectError
-from eagle3_contracts.subjects.captures.naming import CodeError, open_capture
+from eagle3_contracts.subjects.captures.naming import open_capture
+from eagle3_contracts.subjects.named_code import CodeError
 
 
 @pytest.fixture

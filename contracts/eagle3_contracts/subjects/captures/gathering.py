@@ -9,9 +9,10 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.embedded import embedded_target
 from eagle3_contracts.evidence import Array, CapturedRequest, CaptureEvidence, Problem, TargetComparison
 from eagle3_contracts.subjects import Options, Subject
-from eagle3_contracts.subjects.captures.naming import CodeError, NeedsError, open_capture
+from eagle3_contracts.subjects.captures.naming import open_capture
 from eagle3_contracts.subjects.captures.requests import make_requests
 from eagle3_contracts.subjects.captures.running import run_requests
+from eagle3_contracts.subjects.named_code import CodeError, NeedsError
 
 if TYPE_CHECKING:
     from eagle3_contracts.subjects.targets import Target

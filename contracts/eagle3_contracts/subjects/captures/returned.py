@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eagle3_contracts.evidence import Array, CapturedRequest, Problem
+from eagle3_contracts.subjects.named_code import last_line
 
 _SHAPE_REMEDY = "give planes as [planes, tokens, hidden], or a list of [tokens, hidden], without a batch dimension"
 
@@ -128,9 +129,3 @@ def _addresses(value: Any) -> npt.NDArray[Any] | None:
         "typestr": f"|V{size}",
     }
     return np.asarray(_Pointer(interface))
-
-
-def last_line(error: BaseException) -> str:
-    """Give an exception as one line: its type, and the last line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__

@@ -14,12 +14,12 @@ from eagle3_contracts.subjects.captures.requests import Requests
 from eagle3_contracts.subjects.captures.returned import (
     MisfitError,
     find_overlaps,
-    last_line,
     list_planes,
     read_captured,
     read_values,
     split_planes,
 )
+from eagle3_contracts.subjects.named_code import last_line
 
 Answers = list[Any]
 Call = Callable[[Sequence[Sequence[int]]], Answers]
