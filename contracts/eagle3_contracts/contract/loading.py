@@ -16,8 +16,8 @@ from eagle3_contracts.contract.defects import ContractError, Defect
 from eagle3_contracts.contract.document import Contract
 from eagle3_contracts.contract.explaining import explain_defects
 
-SIZE_CAP = 1 << 18
-"""Bytes; a contract is a few kilobytes, and anything larger is another kind of file."""
+SIZE_CAP = 1 << 16
+"""Bytes; a contract is a few kilobytes, and anything larger is another kind of file (or made to take time)."""
 
 SCHEMA = 1
 """The format that this package reads and writes."""
@@ -114,7 +114,7 @@ def _parse_toml(text: str, source: str) -> dict[str, Any]:
     """Parse TOML; the line and column of an error are in its message."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, or a number with more digits than Python reads
         raise ContractError(source, f"not TOML: {error}", remedy="mend the line named above") from None
     except RecursionError:
         raise ContractError(source, "not a contract: nested too deeply", remedy=_REMEDY) from None
