@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 TOLD = 100
 """Defects in an error's text; a file with more is no contract, and ``ContractError.defects`` has them all."""
 

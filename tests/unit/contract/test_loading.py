@@ -122,9 +122,10 @@ def test_the_size_is_that_of_what_is_read(tmp_path: Path) -> None:
         ("schema = 1\nschema = 1\n", "not TOML: Cannot overwrite a value (at line 2"),
         ("[target]\n[target]\n", "not TOML: "),
         ("a = " + "[" * 20_000, "not a contract: nested too deeply"),
+        ("a" + ".a" * 2_000 + " = 1", "not a contract: nested too deeply"),
         ("schema = " + "1" * 5_000, "not TOML: Exceeds the limit"),
     ],
-    ids=["YAML", "JSON", "a key twice", "a table twice", "depth", "digits"],
+    ids=["YAML", "JSON", "a key twice", "a table twice", "depth", "depth of keys", "digits"],
 )
 def test_what_is_not_toml_is_refused_with_the_line(text: str, reason: str) -> None:
     with pytest.raises(ContractError) as caught:
