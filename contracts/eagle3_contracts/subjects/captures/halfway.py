@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagle3_contracts.evidence import Array, Table
-from eagle3_contracts.numerics import relative_l2
+from eagle3_contracts.evidence import Array
 from eagle3_contracts.subjects.targets.distances import find_sinks
 
 if TYPE_CHECKING:
@@ -26,14 +25,22 @@ def measure_halfway(target: Target, samples: Sequence[tuple[TokenIds, Array]]) -
     """
     if "layers" not in target.holds:
         return ()
-    pooled: list[Table] = []
+    pooled: list[Array] = []
     for token_ids, planes in samples:
         states = target.reference(token_ids)
         if states.branches is None:
             return ()
         kept = ~find_sinks(states)
-        halfway = states.boundaries[1:] - states.branches
-        with np.errstate(over="ignore", invalid="ignore"):
-            pooled.append(np.stack([[relative_l2(plane[kept], state[kept]) for state in halfway] for plane in planes]))
-    median = np.median(np.nan_to_num(np.concatenate(pooled, axis=-1), nan=np.inf), axis=-1)
-    return tuple((int(np.argmin(row)), float(row.min())) for row in median)
+        chosen, halfway = planes[:, kept], (states.boundaries[1:] - states.branches)[:, kept]
+        pooled.append(np.stack([_distances(chosen, state) for state in halfway]))
+    median = np.median(np.concatenate(pooled, axis=-1), axis=-1)
+    return tuple((int(np.argmin(row)), float(row.min())) for row in median.T)
+
+
+def _distances(planes: Array, state: Array) -> Array:
+    """Give |x - r| / |r| for [P, T, H] and [T, H] as [P, T], in float32; what is not finite is infinitely far."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        difference = planes - state
+        ratio = np.sqrt(np.einsum("pth,pth->pt", difference, difference) / np.einsum("th,th->t", state, state))
+    result: Array = np.nan_to_num(ratio, nan=np.inf, posinf=np.inf)
+    return result
