@@ -167,7 +167,7 @@ def test_offsets_that_lead_out_of_the_buffer_are_caught(tmp_path: Path) -> None:
     good = path.read_bytes()
     offsets = torch.tensor([0, 20, 45], dtype=torch.int32).numpy().tobytes()
     at = good.index(offsets)
-    path.write_bytes(good[: at + 8] + b"\xff\xff\xff\x7f" + good[at + 12 :])
+    path.write_bytes(good[: at + 4] + b"\xff\xff\xff\x7f" + good[at + 8 :])
     evidence = read_evidence(tmp_path)
     assert kinds(evidence) == ["corrupt"]
     assert evidence.problems[0].where.file == "data-00000-of-00001.arrow"
