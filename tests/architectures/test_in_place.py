@@ -21,7 +21,9 @@ CODE = """
 import types
 import torch
 from eagle3_contracts import Captured
+from eagle3_contracts.subjects.captures.hooks import HookedCapture
 from eagle3_contracts.subjects.targets.hf_loading import load_model
+from eagle3_contracts.subjects.targets.taps import find_decoder
 
 
 def whole(layer, hidden_states, **more):
@@ -61,6 +63,13 @@ def make(forward, gather=list, keep=lambda state: state):
     return factory
 
 
+def built_in(contract):
+    model = load_model({folder!r})
+    for layer in model.model.layers:
+        layer.forward = types.MethodType(whole, layer)
+    return HookedCapture(find_decoder(model, "in place"), contract.stored_planes(), "float32", "float32")
+
+
 references = make(whole)
 stacked = make(whole, torch.stack)
 copied = make(whole, keep=torch.clone)
@@ -84,7 +93,7 @@ def judge(llama: Any, code: Path, name: str) -> dict[str, Finding]:
     }
 
 
-@pytest.mark.parametrize("name", ["copied", "halfway_copied"])
+@pytest.mark.parametrize("name", ["built_in", "copied", "halfway_copied"])
 def test_a_tap_that_copies_is_right_whatever_the_layers_do(llama: Any, code: Path, name: str) -> None:
     findings = judge(llama, code, name)
     assert {item.clause for item in findings.values() if item.verdict is Verdict.FAILED} == set()
