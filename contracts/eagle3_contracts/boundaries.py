@@ -32,7 +32,6 @@ def tap_at(boundary: int, layers: int) -> Tap:
     return Tap(boundary, "pre_norm" if boundary == layers else "raw")
 
 
-
 def default_boundaries(layers: int) -> tuple[int, int, int]:
     """Give the three boundaries that EAGLE-3's reference code captures: 2, n//2, n-3.
 

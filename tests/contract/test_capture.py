@@ -1,4 +1,4 @@
-"""The suite's stage ``capture`` (code that runs the target), on this repository's default or on what the options name."""
+"""The suite's stage ``capture`` (code that runs the target), on the default here or on what the options name."""
 
 from eagle3_contracts.suite.test_capture import test_clause
 

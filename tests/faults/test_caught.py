@@ -16,6 +16,7 @@ from eagle3_contracts.faults.injecting.documents import inject_document
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import clause
 from eagle3_contracts.run import DOCUMENT
+from eagle3_contracts.subjects import Subject
 from eagle3_contracts.subjects.captures.embedded import open_embedded_capture
 
 Judge = Callable[..., list[Finding]]
@@ -54,6 +55,11 @@ def test_a_faulty_capture_is_caught(fault: Fault, contract: Contract, judge_capt
 def test_a_faulty_dataset_is_caught(fault: Fault, contract: Contract, judge_dataset: Judge, tmp_path: Path) -> None:
     changed, folder = inject_dataset(fault.id, contract, tmp_path / "states")
     assert_caught(fault, judge_dataset(changed, folder))
+
+
+def test_a_faulty_capture_can_be_named_like_any_other(contract: Contract, judge: Judge) -> None:
+    named = "eagle3_contracts.faults.injecting.captures:capture-ids-one-late()"
+    assert failed(judge(contract, Subject("capture", named, "named"))) == {"capture.boundary"}
 
 
 def _weightless(stage: str) -> list[Fault]:

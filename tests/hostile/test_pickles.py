@@ -154,12 +154,13 @@ def test_tensors_of_every_kind_that_states_have_are_read(tmp_path: Path) -> None
 def test_a_tar_archive_is_not_loaded(canary: Path, tmp_path: Path) -> None:
     """torch before 2.6 loads a tar archive unsafely, weights_only or not (CVE-2025-32434)."""
     path = tmp_path / "data_0.pt"
-    with tarfile.open(path, "w") as archive:
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT, encoding="latin-1") as archive:
         data = pickle.dumps(_evil(canary))
-        info = tarfile.TarInfo("\u0080\x02\x8a\nl")
+        info = tarfile.TarInfo("\x80\x02\x8a\nl")
         info.size = len(data)
         archive.addfile(info, io.BytesIO(data))
-    assert kinds(read_evidence(path)) in (["unsupported"], ["corrupt"])
+    assert path.read_bytes().startswith(b"\x80\x02")
+    assert kinds(read_evidence(path)) == ["unsupported"]
     assert not canary.exists()
 
 
@@ -173,7 +174,7 @@ def test_a_scripted_archive_is_not_loaded(tmp_path: Path) -> None:
 
 def test_opcodes_that_make_names_while_loading_are_named() -> None:
     stacked = b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R."
-    remembered = b"\x80\x04\x8c\x02os\x94\x8c\x06system\x940h\x00h\x01\x93."
+    remembered = b"\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x8c\x01xh\x00h\x01\x93."
     extension = b"\x80\x02\x82\x05."
     instance = b"(S'x'\nios\nsystem\n."
     assert list(scan_pickles(stacked, 1).unsafe) == ["os.system"]

@@ -96,6 +96,15 @@ def test_nothing_added_changes_nothing(one: DatasetEvidence) -> None:
     assert merge_evidence(one, EMPTY) == one
 
 
+def test_of_two_parts_the_first_names_the_place_and_the_format() -> None:
+    one = dataclasses.replace(EMPTY, format="specforge", token_maximum=7, token_maximum_where=Where(file="a"))
+    two = dataclasses.replace(EMPTY, format="modelopt", token_maximum=7, token_maximum_where=Where(file="b"))
+    merged = merge_evidence(one, two)
+    assert (merged.format, merged.token_maximum_where.file) == ("specforge", "a")
+    higher = merge_evidence(one, dataclasses.replace(two, token_maximum=8))
+    assert (higher.token_maximum, higher.token_maximum_where.file) == (8, "b")
+
+
 @given(st.lists(records(), max_size=5))
 def test_many_records_merge_as_one_after_the_other(drawn: list[DatasetEvidence]) -> None:
     folded = EMPTY

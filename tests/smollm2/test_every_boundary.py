@@ -26,7 +26,15 @@ PLACED = {
 def capture_evidence(bank: Bank, choice: Choice) -> CaptureEvidence:
     planes = bank.chosen_planes(choice)
     request = CapturedRequest(bank.tokens, bank.tokens, planes, "bfloat16", tuple(plane.shape for plane in planes))
-    return CaptureEvidence("bank", alone=(request,), compute_dtype=bank.computed, comparison=bank.comparison(choice))
+    return CaptureEvidence(
+        "bank",
+        alone=(request,),
+        held=planes,
+        held_shapes=request.shapes,
+        compute_dtype=bank.computed,
+        comparison=bank.comparison(choice),
+        halfway=bank.halfway(choice),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +78,7 @@ def test_the_right_planes_pass(bank: Bank, stored: DatasetEvidence) -> None:
         ("capture", capture_evidence(bank, {})),
         ("dataset", dataclasses.replace(stored, comparison=comparison)),
     ):
-        for one in PLACED[name]:
+        for one in (*PLACED[name], *(["aliasing"] if name == "capture" else [])):
             for item in judge_clause(clause(f"{name}.{one}"), bank.contract, evidence):
                 assert item.verdict is Verdict.PASSED, item
 
@@ -124,3 +132,15 @@ def test_a_plane_shifted_by_a_token(failed: Judge, stage: str, boundary: int, ki
 def test_a_plane_without_its_residual(failed: Judge, stage: str, boundary: int) -> None:
     expected = {"capture": "residual", "dataset": "boundary"}[stage]
     assert failed(stage, {boundary: "branch"}) == {expected} | companions(stage, boundary)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES[:-1])
+def test_a_plane_that_the_next_attention_was_added_to(bank: Bank, failed: Judge, boundary: int) -> None:
+    """It is near no boundary by the margin that a verdict needs, and exactly the state in the middle of the layer."""
+    choice = {boundary: "halfway"}
+    found = judge_clause(clause("capture.aliasing"), bank.contract, capture_evidence(bank, choice))
+    assert [item.verdict for item in found] == [Verdict.FAILED]
+    assert f"plane b{boundary} is the stream halfway through layer {boundary}" in found[0].observed
+    assert failed("capture", choice) <= {"boundary"}
+    placed = judge_clause(clause("capture.boundary"), bank.contract, capture_evidence(bank, choice))
+    assert Verdict.PASSED not in {item.verdict for item in placed}

@@ -61,7 +61,7 @@ def violations(report: Report, level: Level) -> dict[str, Finding]:
 @pytest.mark.parametrize("with_target", [False, True], ids=["files-alone", "with-target"])
 @pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
 def test_the_dataset_conforms_to_what_was_stored(
-    version: str, with_target: bool, dataset: Path, target: Path
+    version: str, dataset: Path, target: Path, *, with_target: bool
 ) -> None:
     report = judge(version, dataset, target if with_target else None)
     assert violations(report, Level.MUST) == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, NamedTuple
 
 import torch
@@ -112,26 +113,25 @@ def drafter_contract(
     )
 
 
-def random_weights(contract: Contract, seed: int = 0) -> dict[str, Tensor]:
-    """Draw every tensor that the contract expects; norms spread around 1 (around 0 where 1 is added), d2t rising."""
-    draw = torch.Generator().manual_seed(seed)
+def random_weights(contract: Contract, seed: int = 0, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    """Draw every tensor that the contract expects; d2t rises. One name and shape is one tensor, in every contract."""
     drafter = contract.drafter
     plus_one = (drafter.norm or contract.target.norm).plus_one
     weights = {}
     for name, (shape, _) in expected_tensors(contract).items():
         if name in INTEGER_TENSORS:
-            ids = torch.randperm(VOCAB, generator=draw)[: drafter.draft_vocab_size].sort().values
+            ids = torch.randperm(VOCAB, generator=_draw_for(name, seed))[: drafter.draft_vocab_size].sort().values
             weights[name] = ids if drafter.d2t == "absolute" else ids - torch.arange(len(ids))
         else:
-            weights[name] = _draw_floats(name, shape, draw, plus_one=plus_one)
+            weights[name] = _draw_floats(name, shape, seed, plus_one=plus_one).to(dtype)
     return weights
 
 
 def random_target(contract: Contract, seed: int = 1) -> dict[str, Tensor]:
     """Draw the tensors that targets are computed from."""
-    draw, plus_one = torch.Generator().manual_seed(seed), contract.target.norm.plus_one
+    plus_one = contract.target.norm.plus_one
     expected = expected_target_tensors(contract)
-    return {name: _draw_floats(name, shape, draw, plus_one=plus_one) for name, (shape, _) in expected.items()}
+    return {name: _draw_floats(name, shape, seed, plus_one=plus_one) for name, (shape, _) in expected.items()}
 
 
 def random_inputs(contract: Contract, length: int = 12, seed: int = 2) -> Inputs:
@@ -157,9 +157,13 @@ def rope_parameters(contract: Contract) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in listed.items()}
 
 
-def _draw_floats(name: str, shape: tuple[int, ...], draw: torch.Generator, *, plus_one: bool) -> Tensor:
+def _draw_floats(name: str, shape: tuple[int, ...], seed: int, *, plus_one: bool) -> Tensor:
+    """Draw a tensor of its name's own: norms spread around 1, or around 0 where 1 is added."""
+    drawn = torch.randn(shape, generator=_draw_for(name, seed))
     if "norm" in name and name.endswith("weight"):
-        return 0.3 * torch.randn(shape, generator=draw) + (0.0 if plus_one else 1.0)
-    if name == "embed_tokens.weight" or len(shape) == 1:
-        return torch.randn(shape, generator=draw)
-    return torch.randn(shape, generator=draw) * shape[-1] ** -0.5
+        return 0.3 * drawn + (0.0 if plus_one else 1.0)
+    return drawn if name == "embed_tokens.weight" or len(shape) == 1 else drawn * shape[-1] ** -0.5
+
+
+def _draw_for(name: str, seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(1_000_003 * seed + zlib.crc32(name.encode()))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import Array, ReferenceStates, StateComparison, Table, TargetComparison
 from eagle3_contracts.numerics import bfloat16_to_float32, float32_to_bfloat16
+from eagle3_contracts.subjects.captures.halfway import measure_halfway
 from eagle3_contracts.subjects.datasets.probing import RememberingTarget
 from eagle3_contracts.subjects.targets.comparing import compare_planes
 from support.smollm2 import LAYERS
@@ -38,6 +39,7 @@ class Bank:
     tokens: tuple[int, ...]
     planes: Mapping[str, Array]
     comparisons: Mapping[str, TargetComparison]
+    halfways: Mapping[str, tuple[tuple[int, float], ...]]
 
     def chosen_planes(self, choice: Choice) -> Array:
         """Give the planes of an artifact that is right but for the choice."""
@@ -59,6 +61,10 @@ class Bank:
             norm_vector_rms=self._choose(choice, lambda kind: _given(self.comparisons[kind].norm_vector_rms)),
         )
 
+    def halfway(self, choice: Choice) -> tuple[tuple[int, float], ...]:
+        """Give how near each plane of that artifact is to a state in the middle of a layer."""
+        return tuple(self.halfways[choice.get(place, "true")][place] for place in BOUNDARIES)
+
     def states(self, kind: str) -> StateComparison:
         """Give the distances of the planes of one kind."""
         states = self.comparisons[kind].states
@@ -79,7 +85,8 @@ def make_bank(target: Target, contract: Contract, computed: str, states: Referen
     }
     remembering = cast("Target", RememberingTarget(target))
     comparisons = {kind: compare_planes(remembering, contract, [(tokens, values)]) for kind, values in planes.items()}
-    return Bank(contract, computed, tokens, planes, comparisons)
+    halfways = {kind: measure_halfway(remembering, [(tokens, values)]) for kind, values in planes.items()}
+    return Bank(contract, computed, tokens, planes, comparisons, halfways)
 
 
 def make_kinds(final_norm: Callable[[Array], Array], states: ReferenceStates) -> dict[str, Array]:
@@ -94,6 +101,7 @@ def make_kinds(final_norm: Callable[[Array], Array], states: ReferenceStates) ->
         "next": np.roll(true, -1, axis=1),
         "previous": np.roll(true, 1, axis=1),
         "branch": np.concatenate([true[:1], states.branches]),
+        "halfway": np.concatenate([true[1:] - states.branches, true[-1:]]),
     }
 
 

@@ -37,12 +37,13 @@ def _strange_states(contract: Contract, unlike: Sequence[PlaneFit]) -> str:
 def _misread_ids(contract: Contract, placement: Placement) -> str:
     found = [fit.found.boundary for fit in placement.fits]
     declared = [fit.plane.boundary for fit in placement.fits]
-    steps = {there - here for there, here in zip(found, declared, strict=True)}
-    auxiliary = tuple(boundary for boundary in found if boundary < contract.target.num_hidden_layers)
+    layers = contract.target.num_hidden_layers
+    steps = {there - here for there, here in zip(found, declared, strict=True) if here < layers}
+    auxiliary = tuple(boundary for boundary in found if boundary < layers)
     if steps == {1}:
-        return "every plane is one boundary late: ids that count boundaries were read as ids of layer outputs"
+        return "every auxiliary plane is one boundary late: ids that count boundaries were read as ids of layer outputs"
     if steps == {-1}:
-        return "every plane is one boundary early: ids of layer outputs were read as boundaries"
+        return "every auxiliary plane is one boundary early: ids of layer outputs were read as boundaries"
     if found[0] == 0 and found[1:] == declared[:-1]:
         return "the embedding output stands first and every other plane has moved up by one place"
     if len(set(found)) < len(found):

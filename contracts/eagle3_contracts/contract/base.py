@@ -36,7 +36,7 @@ PATTERNS = {
 }
 """What each pattern of the model asks for, in words, for messages."""
 
-Count = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(gt=0, le=2**48)]
 Name = Annotated[str, Field(pattern=_NAME)]
 Text = Annotated[str, Field(pattern=_TEXT)]
 Digest = Annotated[str, Field(pattern=_DIGEST)]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TOLD = 100
+"""Defects in an error's text; a file with more is no contract, and ``ContractError.defects`` has them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Defect:
@@ -42,7 +45,9 @@ class ContractError(Exception):
 
     def __init__(self, source: str, reason: str, *, remedy: str, defects: tuple[Defect, ...] = ()) -> None:
         self.source, self.reason, self.remedy, self.defects = source, reason, remedy, defects
-        lines = [f"{source}: {reason}", *(f"  - {defect}" for defect in defects), f"  remedy: {remedy}"]
+        told = [f"  - {defect}" for defect in defects[:TOLD]]
+        told += [f"  - and {len(defects) - TOLD} more"] if len(defects) > TOLD else []
+        lines = [f"{source}: {reason}", *told, f"  remedy: {remedy}"]
         super().__init__("\n".join(lines))
 
     def as_dict(self) -> dict[str, object]:

@@ -16,8 +16,11 @@ from eagle3_contracts.contract.defects import ContractError, Defect
 from eagle3_contracts.contract.document import Contract
 from eagle3_contracts.contract.explaining import explain_defects
 
-SIZE_CAP = 1 << 18
-"""Bytes; a contract is a few kilobytes, and anything larger is another kind of file."""
+SIZE_CAP = 1 << 16
+"""Bytes; a contract is a few kilobytes, and anything larger is another kind of file (or made to take time)."""
+
+DEPTH_CAP = 16
+"""Tables and lists inside each other; schema 1 has four."""
 
 SCHEMA = 1
 """The format that this package reads and writes."""
@@ -113,11 +116,27 @@ def _unknown_name(reference: str, name: str, catalog: dict[str, tuple[str, ...]]
 def _parse_toml(text: str, source: str) -> dict[str, Any]:
     """Parse TOML; the line and column of an error are in its message."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or a number with more digits than Python reads
         raise ContractError(source, f"not TOML: {error}", remedy="mend the line named above") from None
     except RecursionError:
-        raise ContractError(source, "not a contract: nested too deeply", remedy=_REMEDY) from None
+        values = None
+    if values is None or _is_deep(values):
+        raise ContractError(source, "not a contract: nested too deeply", remedy=_REMEDY)
+    return values
+
+
+def _is_deep(values: dict[str, Any]) -> bool:
+    """Tell whether tables and lists lie deeper in each other than in any document of this format."""
+    level: list[Any] = [values]
+    for _ in range(DEPTH_CAP):
+        level = [
+            inner
+            for table in level
+            for inner in (table.values() if isinstance(table, dict) else table)
+            if isinstance(inner, dict | list)
+        ]
+    return bool(level)
 
 
 def _read_text(path: Path) -> str:

@@ -95,6 +95,8 @@ def _plain(theta: float, turning: int) -> Tensor:
 
 
 def _scale_dynamic(rope: Rope, turning: int, length: int, max_position: int) -> Tensor:
+    if turning == 2:
+        raise ValueError("a dynamic rope is not defined for two rotated channels")
     trained = rope.original_max_position or max_position
     factor = _need(rope.factor)
     longer = max(length, trained) / trained

@@ -63,8 +63,8 @@ class DrafterWeights:
 def apply_norm(norm: Norm, state: Tensor, weight: Tensor) -> Tensor:
     """Normalise over the last axis, in float32 at least, and scale by the weight, or by 1 + weight.
 
-    The plain form rounds to the state's dtype before it scales (transformers' LlamaRMSNorm), ``plus_one`` after
-    (Gemma's); in float32 that is the same.
+    The plain norm rounds to the state's dtype before it scales (transformers' LlamaRMSNorm), the others after
+    (Gemma's, Cohere's layer norm); in float32 that is the same.
     """
     import torch
 
@@ -72,9 +72,10 @@ def apply_norm(norm: Norm, state: Tensor, weight: Tensor) -> Tensor:
     if norm.kind == "layer":
         wide = wide - wide.mean(-1, keepdim=True)
     wide = wide * (wide.pow(2).mean(-1, keepdim=True) + norm.eps).rsqrt()
-    if norm.plus_one:
-        return (wide * (1.0 + weight.to(wide.dtype))).to(state.dtype)
-    return weight * wide.to(state.dtype)
+    if norm.kind == "rms" and not norm.plus_one:
+        return weight * wide.to(state.dtype)
+    scale = weight.to(wide.dtype)
+    return (wide * (1.0 + scale if norm.plus_one else scale)).to(state.dtype)
 
 
 def _find_defects(given: Mapping[str, Tensor], expected: Mapping[str, ExpectedTensor]) -> list[str]:

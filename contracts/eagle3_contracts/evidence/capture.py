@@ -41,9 +41,11 @@ class CaptureEvidence:
     while everything else ran, and read again at the end; a difference from ``alone[0].planes`` is overwritten
     memory (None if they no longer stack; ``held_shapes`` then differs from ``alone[0].shapes``: one list that
     every call appends to). ``overlaps``: pairs of the first request's planes that lie on common memory. Planes of
-    different boundaries that are bit-identical: one buffer, captured several times and copied at the end. What a
-    later layer overwrites in place without any of these (one plane, copied at the end) cannot be told from ids
-    that are one off: both show the boundary after the declared one.
+    different boundaries that are bit-identical: one buffer, captured several times and copied at the end. With a full
+    target a fourth: ``halfway``, for each plane the layer whose state between its sublayers (R[k+1] without the
+    branch of layer k) is nearest, and the median relative L2 from it: what a tap that kept a reference shows when
+    the next layer adds its attention in place; no ids give it. Empty if it was not measured. A plane that a later
+    layer overwrites whole, without any of these signs, cannot be told from ids that are one off.
     ``comparison``: against the reference target, over ``alone``; ``compute_dtype``: the dtype the capture ran in, as
     far as it says so, which with ``CapturedRequest.dtype`` sets the tolerance.
     """
@@ -60,3 +62,4 @@ class CaptureEvidence:
     form: Literal["batch", "single"] = "batch"
     held_shapes: tuple[tuple[int, ...], ...] = ()
     overlaps: tuple[tuple[int, int], ...] = ()
+    halfway: tuple[tuple[int, float], ...] = ()

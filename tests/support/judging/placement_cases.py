@@ -34,17 +34,13 @@ STRANGE_LOGITS = rebuild_logits(off=4.2)
 NORMED_LOGITS = rebuild_logits(reading="post_norm")
 
 Make = Callable[..., Case]
+Say = Callable[..., Case]
+"""Make a case from clause, name, expected findings, comparison and, if it is another, contract."""
 
 
-def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]:
-    """List the cases that both stages have; ``bare`` is what the boundary clause says of a missing residual."""
-
-    def case(clause: str, name: str, expected: str, comparison: TargetComparison, contract: Any = None) -> Case:
-        return make(clause, name, expected, give(comparison=comparison), contract)
-
+def _boundary_cases(case: Say, bare: str) -> tuple[Case, ...]:
+    """``bare``: what the clause says of a missing residual."""
     short = compare(states=compare_states(tokens=40, sinks=24))
-    lost = compare(STORY[:3])
-    afar = compare_states((LOW, MID, HIGH, Plane(8, 0.6, shift=1, rival=2.0, twin=2.0)), far=3.0)
     return (
         case("boundary", "as declared", "must passed", compare()),
         case("boundary", "the story: embedding first", "must failed", compare(STORY)),
@@ -58,7 +54,7 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         case("boundary", "too close to tell", "must errored", compare(CLOSE)),
         case("boundary", "one wrong and one drifting", "must failed, should failed", compare((Plane(3), *DRIFT[1:]))),
         case("boundary", "too few tokens", "must errored", short),
-        case("boundary", "planes missing", "must errored", lost),
+        case("boundary", "planes missing", "must errored", compare(STORY[:3])),
         case("boundary", "swapped", "must passed", compare(SWAPPED)),
         case("boundary", "other norm state", "must passed", compare(NORMED)),
         case(
@@ -66,7 +62,12 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         ),
         case("boundary", "shifted", "must passed", compare(SHIFTED)),
         case("boundary", "without residual", bare, compare(BARE)),
-        make("boundary", "no target", "must skipped", give(comparison=None)),
+        case("boundary", "no target", "must skipped", None),
+    )
+
+
+def _order_cases(case: Say) -> tuple[Case, ...]:
+    return (
         case("order", "as declared", "must passed", compare()),
         case("order", "swapped", "must failed", compare(SWAPPED)),
         case(
@@ -80,14 +81,25 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         case("order", "too few declared ones", "must skipped", compare(LATE), NO_FINAL),
         case("order", "one plane", "must skipped", compare((LOW,)), toy_contract("low")),
         case("order", "near no boundary", "must errored", compare(STRANGE)),
-        case("order", "planes missing", "must errored", lost),
+        case("order", "planes missing", "must errored", compare(STORY[:3])),
+    )
+
+
+def _token_shift_cases(case: Say) -> tuple[Case, ...]:
+    afar = compare_states((LOW, MID, HIGH, Plane(8, 0.6, shift=1, rival=2.0, twin=2.0)), far=3.0)
+    return (
         case("token-shift", "row by row", "must passed", compare()),
         case("token-shift", "all shifted", "must failed", compare(SHIFTED)),
         case("token-shift", "last plane shifted back", "must failed", compare(LAST_SHIFTED)),
         case("token-shift", "near no boundary", "must errored", compare(STRANGE)),
         case("token-shift", "near no boundary at any token", "must errored", compare(states=afar)),
         case("token-shift", "rows of another chunk", "must failed", compare(STRAYS)),
-        make("token-shift", "no target", "must skipped", give(comparison=None)),
+        case("token-shift", "no target", "must skipped", None),
+    )
+
+
+def _final_state_cases(case: Say) -> tuple[Case, ...]:
+    return (
         case("final-state", "logits rebuilt", "must passed", compare()),
         case("final-state", "post-norm for pre-norm", "must failed", compare(NORMED, logits=NORMED_LOGITS)),
         case("final-state", "rows of another chunk", "must passed", compare(STRAYS, logits=STRAY_LOGITS)),
@@ -104,7 +116,21 @@ def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]
         case("final-state", "swapped", "must errored", compare((FINAL, MID, HIGH, LOW), logits=STRANGE_LOGITS)),
         case("final-state", "other plane rebuilt", "must errored", compare(logits=rebuild_logits(1))),
         case("final-state", "no final state declared", "must skipped", compare(DECLARED[:3]), NO_FINAL),
-        make("final-state", "no target", "must skipped", give(comparison=None)),
+        case("final-state", "no target", "must skipped", None),
+    )
+
+
+def _shared(make: Make, give: Callable[..., Any], bare: str) -> tuple[Case, ...]:
+    """List the cases that both stages have; ``bare`` is what the boundary clause says of a missing residual."""
+
+    def case(clause: str, name: str, expected: str, comparison: TargetComparison | None, contract: Any = None) -> Case:
+        return make(clause, name, expected, give(comparison=comparison), contract)
+
+    return (
+        *_boundary_cases(case, bare),
+        *_order_cases(case),
+        *_token_shift_cases(case),
+        *_final_state_cases(case),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from eagle3_contracts.run import judge_clause
 from eagle3_contracts.subjects import Options, Subject, SubjectError
 from eagle3_contracts.subjects.captures import gather
 from eagle3_contracts.subjects.captures.embedded import open_embedded_capture
+from eagle3_contracts.subjects.targets import llama_torch
 
 EMBEDDED = Subject("capture", "embedded", "embedded")
 
@@ -45,16 +45,8 @@ def test_it_is_held_against_a_reference_of_its_own_accord(evidence: CaptureEvide
 
 def test_the_reference_is_the_other_route(tiny: Contract, monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect of the torch route must show: were it its own reference, the distance would stay 0."""
-    from eagle3_contracts.subjects.captures import embedded
-
-    real = embedded.forward
-
-    def off_by_one(*arguments: Any) -> Any:
-        states = real(*arguments)
-        states.boundaries.insert(0, states.boundaries[0])
-        return states
-
-    monkeypatch.setattr(embedded, "forward", off_by_one)
+    real = llama_torch.rms_norm
+    monkeypatch.setattr(llama_torch, "rms_norm", lambda state, weight, eps: real(state, weight, eps).flip(-1))
     found = gather(tiny, EMBEDDED, Options())
     failed = [
         item.clause

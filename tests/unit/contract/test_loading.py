@@ -122,8 +122,10 @@ def test_the_size_is_that_of_what_is_read(tmp_path: Path) -> None:
         ("schema = 1\nschema = 1\n", "not TOML: Cannot overwrite a value (at line 2"),
         ("[target]\n[target]\n", "not TOML: "),
         ("a = " + "[" * 20_000, "not a contract: nested too deeply"),
+        ("a" + ".a" * 2_000 + " = 1", "not a contract: nested too deeply"),
+        ("schema = " + "1" * 5_000, "not TOML: Exceeds the limit"),
     ],
-    ids=["YAML", "JSON", "a key twice", "a table twice", "depth"],
+    ids=["YAML", "JSON", "a key twice", "a table twice", "depth", "depth of keys", "digits"],
 )
 def test_what_is_not_toml_is_refused_with_the_line(text: str, reason: str) -> None:
     with pytest.raises(ContractError) as caught:
@@ -137,6 +139,15 @@ def test_another_schema_is_not_judged_by_this_one(schema: str) -> None:
         parse_contract(f"schema = {schema}\nnonsense = true\n")
     assert caught.value.reason == "written in another format"
     assert [defect.place for defect in caught.value.defects] == ["schema"]
+
+
+def test_a_file_of_another_kind_does_not_flood_the_terminal() -> None:
+    with pytest.raises(ContractError) as caught:
+        parse_contract("schema = 1\n" + "".join(f"key{number} = 1\n" for number in range(1_000)))
+    assert len(caught.value.defects) > 1_000
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 103
+    assert lines[-2] == f"  - and {len(caught.value.defects) - 100} more"
 
 
 def test_a_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_masks_of_other_list_types_are_read(kind: Any, tmp_path: Path) -> None:
     )
     with (
         pa.OSFile(str(tmp_path / "data-00000-of-00001.arrow"), "wb") as sink,
-        pa.ipc.new_file(sink, table.schema) as writer,
+        pa.ipc.new_stream(sink, table.schema) as writer,
     ):
         writer.write_table(table)
     evidence = read_evidence(tmp_path)
@@ -167,7 +167,7 @@ def test_offsets_that_lead_out_of_the_buffer_are_caught(tmp_path: Path) -> None:
     good = path.read_bytes()
     offsets = torch.tensor([0, 20, 45], dtype=torch.int32).numpy().tobytes()
     at = good.index(offsets)
-    path.write_bytes(good[: at + 8] + b"\xff\xff\xff\x7f" + good[at + 12 :])
+    path.write_bytes(good[: at + 4] + b"\xff\xff\xff\x7f" + good[at + 8 :])
     evidence = read_evidence(tmp_path)
     assert kinds(evidence) == ["corrupt"]
     assert evidence.problems[0].where.file == "data-00000-of-00001.arrow"
@@ -179,3 +179,44 @@ def test_planes_may_be_stored_in_another_order_than_written(tmp_path: Path) -> N
     write_dataset("speculators-arrow", tmp_path, select(samples, [2, 1, 0, 3]), "float32")
     planes = read_evidence(tmp_path).planes
     assert planes[0].norms.median > planes[1].norms.median > planes[2].norms.median
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+def test_compressed_batches_are_refused_before_they_are_unpacked(compression: str, tmp_path: Path) -> None:
+    """A bomb: zeros of 400 MB in some kilobytes. datasets never compresses."""
+    _write(tmp_path, 1)
+    zeros = pa.array([[0] * 50_000_000], pa.list_(pa.int64())) if compression == "zstd" else pa.array([[0]])
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    path = tmp_path / "data-00000-of-00001.arrow"
+    table = pa.table({"input_ids": zeros, "loss_mask": zeros})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    held = pa.total_allocated_bytes()
+    del zeros, table
+    evidence = read_evidence(tmp_path)
+    assert kinds(evidence) == ["corrupt"]
+    assert "its batches are compressed" in evidence.problems[0].reason
+    assert pa.total_allocated_bytes() <= held
+
+
+def test_other_columns_are_not_read(tmp_path: Path) -> None:
+    samples = make_samples(1)
+    _write(tmp_path, 1)
+    table = pa.table(
+        {
+            "messages": pa.array([[{"role": "user", "content": "x"}]]),
+            "kind": pa.array(["a"]).dictionary_encode(),
+            "input_ids": pa.array([list(samples[0].token_ids)], pa.list_(pa.int64())),
+            "loss_mask": pa.array([list(samples[0].mask)], pa.list_(pa.int64())),
+        }
+    )
+    path = tmp_path / "data-00000-of-00001.arrow"
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    assert read_evidence(tmp_path).problems == ()
+
+
+def test_a_neighbour_with_numbers_that_are_none_is_corrupt(tmp_path: Path) -> None:
+    write_dataset("speculators-v1", tmp_path, make_samples(1))
+    (tmp_path / "data_config.json").write_text('{"a": NaN}', encoding="utf-8")
+    assert kinds(read_evidence(tmp_path)) == ["corrupt"]

@@ -118,6 +118,14 @@ def test_the_contract_decides_between_formats_it_names_one_of(tmp_path: Path) ->
     assert read_evidence(tmp_path, contract).format == "torchspec"
 
 
+def test_what_a_file_is_named_goes_before_what_the_contract_lists(tmp_path: Path) -> None:
+    plain = {"hidden_states": _states(20, 8), "aux_hidden_states": _states(20, 24)}
+    torch.save(_record(**plain), tmp_path / "b.ckpt")
+    order = ["low", "mid", "high", "final"]
+    contract = toy_contract(storage={"planes": order, "formats": {"modelopt": ["low", "mid", "high", "normed"]}})
+    assert read_evidence(tmp_path, contract).format == "torchspec"
+
+
 def test_a_stamp_decides(tmp_path: Path) -> None:
     _undecided(tmp_path)
     (tmp_path / "eagle3-contract.json").write_text('{"format": "torchspec"}', encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 from eagle3_contracts.evidence import PlaneRecord
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.datasets.sampling import pick_probes, sample_evenly
+from eagle3_contracts.subjects.datasets.stored import Entry, FoundFile
 from support.datasets import kinds, read_evidence
 from support.formats import ALL_WRITERS, make_samples, write_dataset
 
@@ -168,3 +169,22 @@ def test_long_samples_are_probed_first() -> None:
     assert pick_probes([5, 100, 7, 0], 3, 0, 64) == [0, 1, 2]
     assert pick_probes([5, 9, 7], 2, 0, 64) == [1, 2]
     assert len({tuple(pick_probes([100] * 50, 3, seed, 64)) for seed in range(10)}) > 5
+
+
+@pytest.mark.parametrize("scan", ["headers", "sample", "full"])
+def test_every_file_is_opened_once(scan: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from eagle3_contracts.subjects.datasets import reading
+
+    paths = write_dataset("speculators-v1", tmp_path, make_samples(12))
+    paths[3].write_bytes(b"PK")
+    opened: list[str] = []
+    open_file = reading.open_file
+
+    def counted(file: FoundFile, *, sums: bool) -> list[Entry]:
+        opened.append(file.name)
+        return open_file(file, sums=sums)
+
+    monkeypatch.setattr(reading, "open_file", counted)
+    evidence = read_evidence(tmp_path, scan=scan)
+    assert sorted(opened) == sorted(path.name for path in paths)
+    assert (evidence.files_read, kinds(evidence)) == (11, ["truncated"])

@@ -7,9 +7,12 @@ from itertools import combinations
 
 import numpy as np
 
+from eagle3_contracts.clauses.bounds import SEPARATION
 from eagle3_contracts.clauses.capture.answers import find_obstacle
+from eagle3_contracts.clauses.capture.placement import captured_dtypes
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.rows import name_plane
+from eagle3_contracts.clauses.tolerances import governing_tolerance
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import CapturedRequest, CaptureEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
@@ -19,7 +22,7 @@ _SHOWN = 3
 
 
 def check_aliasing(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
-    """Fail if planes lie on common memory, are copies of one buffer, or change after they were returned."""
+    """Fail if planes lie on common memory, are copies of one buffer, or were changed after they were captured."""
     obstacle = find_obstacle(evidence)
     if obstacle is None and not evidence.held_shapes and evidence.held is None:
         obstacle = Obstacle("the first request's planes could not be read a second time", "see capture.runs")
@@ -78,6 +81,25 @@ def _find_signs(contract: Contract, evidence: CaptureEvidence) -> Iterator[tuple
             place = int(np.argmax(changed[index]))
             reason = f"{rows} of {changed.shape[1]} rows of plane {name} changed while later requests ran"
             yield Where(plane=name, token=place), reason, rows
+    yield from _find_halfway(contract, evidence)
+
+
+def _find_halfway(contract: Contract, evidence: CaptureEvidence) -> Iterator[tuple[Where, str, int]]:
+    """Give the planes that are the stream in the middle of a layer, by the margin that a boundary needs."""
+    states = evidence.comparison.states if evidence.comparison else None
+    governing = governing_tolerance(contract, captured_dtypes(evidence))
+    if states is None or isinstance(governing, Obstacle):
+        return
+    first = evidence.alone[0]
+    for index, (layer, distance) in enumerate(evidence.halfway):
+        nearest = float(states.median[states.shifts.index(0), index].min())
+        if distance <= governing.relative_l2 and distance * SEPARATION <= nearest:
+            name = name_plane(contract.stored_planes(), index, len(first.shapes))
+            reason = (
+                f"plane {name} is the stream halfway through layer {layer}, whose attention was added to it in place "
+                f"({distance:.3g} from that, {nearest:.3g} from the nearest boundary)"
+            )
+            yield Where(plane=name), reason, first.shapes[index][0]
 
 
 def _identical_planes(first: CapturedRequest) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.embedded import embedded_target
@@ -16,7 +16,6 @@ from eagle3_contracts.subjects.named_code import CodeError, NeedsError
 
 if TYPE_CHECKING:
     from eagle3_contracts.subjects.targets import Target
-    from eagle3_contracts.subjects.targets.native import Route
 
 
 def gather_capture(
@@ -33,7 +32,8 @@ def gather_capture(
     asked = tuple(tuple(request) for request in requests or make_requests(contract.target.vocab_size, options.seed))
     runs = run_requests(capture, asked)
     compute_dtype, assumed = _compute_dtype(capture, contract)
-    comparison, mismatch = _compare(contract, subject, options, runs.alone)
+    samples, mismatch = _samples(contract, subject, options, runs.alone)
+    comparison, halfway = _compare(contract, options, samples) if samples else (None, ())
     return CaptureEvidence(
         subject=subject.label,
         alone=runs.alone,
@@ -47,6 +47,7 @@ def gather_capture(
         form=runs.form,
         held_shapes=runs.held_shapes,
         overlaps=runs.overlaps,
+        halfway=halfway,
     )
 
 
@@ -59,32 +60,12 @@ def _compute_dtype(capture: Callable[..., Any], contract: Contract) -> tuple[str
     return dtype, (f"the capture has no attribute compute_dtype: {dtype}, the target's, is assumed",)
 
 
-def _compare(
-    contract: Contract, subject: Subject, options: Options, alone: tuple[CapturedRequest, ...]
-) -> tuple[TargetComparison | None, tuple[Problem, ...]]:
-    """Hold the planes against the target; what cannot be held against it is a problem of kind ``target``."""
-    if options.target is None and subject.value != "embedded":
-        return None, ()
-    samples, mismatch = _samples(contract, alone)
-    if not samples or mismatch:
-        return None, mismatch
-    from eagle3_contracts.subjects.targets.comparing import compare_planes
-
-    return compare_planes(_open_target(contract, subject, options), contract, samples), ()
-
-
-def _open_target(contract: Contract, subject: Subject, options: Options) -> Target:
-    """Open the target that was given, else the embedded one; the embedded capture's by the route it does not take."""
-    from eagle3_contracts.subjects.targets import open_target
-
-    route: Route | None = "numpy" if subject.value == "embedded" else None
-    return open_target(options.target or str(embedded_target()), contract, route=route)
-
-
 def _samples(
-    contract: Contract, alone: tuple[CapturedRequest, ...]
+    contract: Contract, subject: Subject, options: Options, alone: tuple[CapturedRequest, ...]
 ) -> tuple[list[tuple[tuple[int, ...], Array]], tuple[Problem, ...]]:
-    """Give token ids and planes that fit each other and the target's width."""
+    """Give the token ids and planes to hold against the target, if there is one; a misfit is a problem of its kind."""
+    if options.target is None and subject.value != "embedded":
+        return [], ()
     width = contract.target.hidden_size
     for request in alone:
         rows = (len(request.token_ids), width)
@@ -94,3 +75,24 @@ def _samples(
             remedy = "mend the shapes first: see capture.runs, capture.rows, capture.width"
             return [], (Problem("target", reason, remedy),)
     return [(request.token_ids, request.planes) for request in alone], ()
+
+
+def _compare(
+    contract: Contract, options: Options, samples: list[tuple[tuple[int, ...], Array]]
+) -> tuple[TargetComparison, tuple[tuple[int, float], ...]]:
+    """Hold the planes against the target: its boundaries, and the states halfway through its layers."""
+    from eagle3_contracts.subjects.captures.halfway import measure_halfway
+    from eagle3_contracts.subjects.datasets.probing import RememberingTarget
+    from eagle3_contracts.subjects.targets.comparing import compare_planes
+
+    target = cast("Target", RememberingTarget(_open_target(contract, options)))
+    return compare_planes(target, contract, samples), measure_halfway(target, samples)
+
+
+def _open_target(contract: Contract, options: Options) -> Target:
+    """Open the target that was given, else the embedded one, by the route that its capture does not take."""
+    from eagle3_contracts.subjects.targets import open_target
+
+    if options.target is not None:
+        return open_target(options.target, contract)
+    return open_target(str(embedded_target()), contract, route="numpy")

@@ -7,6 +7,7 @@ in the folder; every batch is validated in full before a value is read, since of
 from __future__ import annotations
 
 import json
+import struct
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,10 @@ from eagle3_contracts.subjects.datasets.walking import printable
 
 STATE_CAP = 4 << 20
 _COLUMNS = ("input_ids", "loss_mask")
+_DICTIONARY, _RECORDS = 2, 3
+_BATCHES = (_DICTIONARY, _RECORDS)
+"""Kinds of message that have a body (Message.fbs, MessageHeader)."""
+
 _AGAIN = "write the dataset again with save_to_disk"
 
 
@@ -104,24 +109,47 @@ def _data_files(folder: Path) -> list[str]:
 
 
 def _read_stream(path: Path) -> list[Any]:
-    """Read one file's batches, the wanted columns only, memory-mapped; older files are no stream but a file."""
+    """Read one file's batches, the wanted columns only, memory-mapped and each validated in full."""
     import pyarrow as pa
 
-    source = pa.memory_map(str(path), "r")
-    with path.open("rb") as handle:
-        is_file = handle.read(6) == b"ARROW1"
-    if is_file:
-        reader = pa.ipc.open_file(source)
-        found = [reader.get_batch(index) for index in range(reader.num_record_batches)]
-    else:
-        found = list(pa.ipc.open_stream(source))
-    batches = []
-    for batch in found:
-        columns = [name for name in _COLUMNS if name in batch.schema.names]
-        narrow = batch.select(columns)
-        narrow.validate(full=True)
-        batches.append(narrow)
+    with pa.memory_map(str(path), "r") as source:
+        for message in pa.ipc.MessageReader.open_stream(source):
+            if is_compressed(message.metadata.to_pybytes()):
+                raise ValueError("its batches are compressed, which datasets never does; they may unpack to anything")
+    schema = pa.ipc.open_stream(pa.memory_map(str(path), "r")).schema
+    wanted = [index for index, name in enumerate(schema.names) if name in _COLUMNS]
+    options = pa.ipc.IpcReadOptions(included_fields=wanted)
+    batches = list(pa.ipc.open_stream(pa.memory_map(str(path), "r"), options=options)) if wanted else []
+    for batch in batches:
+        batch.validate(full=True)
     return batches
+
+
+def is_compressed(metadata: bytes) -> bool:
+    """Tell from a message's metadata whether its body is compressed (Message.fbs: RecordBatch.compression).
+
+    A flatbuffer: a table begins with the distance back to its vtable, which holds the place of each field.
+    """
+
+    def field(table: int, index: int) -> int:
+        vtable = table - struct.unpack_from("<i", metadata, table)[0]
+        size = struct.unpack_from("<H", metadata, vtable)[0]
+        slot = 4 + 2 * index
+        offset = struct.unpack_from("<H", metadata, vtable + slot)[0] if slot < size else 0
+        return table + offset if offset else 0
+
+    try:
+        message = struct.unpack_from("<I", metadata, 0)[0]
+        kind, header = field(message, 1), field(message, 2)
+        if not kind or not header or metadata[kind] not in _BATCHES:
+            return False
+        body = header + struct.unpack_from("<I", metadata, header)[0]
+        if metadata[kind] == _DICTIONARY:
+            inner = field(body, 1)
+            body = inner + struct.unpack_from("<I", metadata, inner)[0]
+        return bool(field(body, 3))
+    except (struct.error, IndexError):
+        return True
 
 
 def read_json(path: Path, cap: int, where: Where) -> Any:
@@ -131,9 +159,13 @@ def read_json(path: Path, cap: int, where: Where) -> Any:
             data = handle.read(cap + 1)
         if len(data) > cap:
             raise UnreadableError("corrupt", f"larger than {cap} bytes", "remove it or write it again", where)
-        return json.loads(data.decode("utf-8"))
+        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         reason = f"no JSON: {printable(str(error)[:100])}"
         raise UnreadableError("corrupt", reason, "remove it or write it again", where) from None
     except OSError as error:
         raise UnreadableError("corrupt", f"cannot be read: {error.strerror}", "make it readable", where) from None
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"the value {text} is no JSON")

@@ -28,6 +28,10 @@ _RECOGNISED_BY = 8
 """Files whose headers decide the format of the dataset."""
 
 
+Opened = dict[str, list[Entry] | Problem]
+"""Files opened for recognition and not read yet, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A dataset to read: where it is, the format the user named, what lies beside it, what it is held against."""
@@ -86,7 +90,8 @@ def read_dataset(source: Source) -> Reading:
     )
     if not files:
         return Reading(source, None, dataclasses.replace(base, problems=(*base.problems, _emptiness(source))))
-    chosen_format, note, problem = _recognise(source, chosen)
+    opened: Opened = {}
+    chosen_format, note, problem = _recognise(source, chosen, opened)
     found = dataclasses.replace(base, format=chosen_format.id if chosen_format else None)
     if note or problem:
         found = dataclasses.replace(
@@ -95,7 +100,9 @@ def read_dataset(source: Source) -> Reading:
             problems=(*found.problems, *([problem] if problem else [])),
         )
     reading = Reading(source, chosen_format, found)
-    merged = merge_all((_read_file(file, reading) for file in chosen), DatasetEvidence(source.label, scan=options.scan))
+    merged = merge_all(
+        (_read_file(file, reading, opened) for file in chosen), DatasetEvidence(source.label, scan=options.scan)
+    )
     evidence = settle_repeats(merge_evidence(found, merged))
     if chosen_format:
         problems = check_rows(source.walk, chosen_format, source.neighbours)
@@ -114,32 +121,42 @@ def read_sample(entry: Entry, reading: Reading) -> Sample:
     return reading.format.read(entry, reading.source.neighbours, expected)
 
 
-def _recognise(source: Source, chosen: list[FoundFile]) -> tuple[DatasetFormat | None, str, Problem | None]:
-    """Recognise the dataset from a few readable files, or take the format that the user named."""
+def _recognise(
+    source: Source, chosen: list[FoundFile], opened: Opened
+) -> tuple[DatasetFormat | None, str, Problem | None]:
+    """Recognise the dataset from a few readable files, or take the format that the user named.
+
+    What is opened for that stays in ``opened``, so that no file is read twice.
+    """
     if source.named:
         return source.named, "", None
     entries: list[Entry] = []
     for file in chosen:
-        try:
-            entries += open_file(file)[:1]
-        except UnreadableError:
-            continue
+        found = _open(file, source.options)
+        opened[file.name] = found
+        entries += found[:1] if isinstance(found, list) else []
         if len(entries) == _RECOGNISED_BY:
             break
     choice, problem = recognise_dataset(entries, source.neighbours, source.contract, str(source.path))
     return (choice.format if problem is None else None), choice.note, problem
 
 
-def _read_file(file: FoundFile, reading: Reading) -> DatasetEvidence:
-    """Read one file once, into the record of its samples; what cannot be read is a problem of the record."""
-    label = reading.source.label
-    data = reading.source.options.scan != "headers"
+def _open(file: FoundFile, options: Options) -> list[Entry] | Problem:
+    """Open a file, and compare its checksums if values are read at all; a problem if it cannot be read."""
     try:
-        entries = open_file(file, sums=data)
+        return open_file(file, sums=options.scan != "headers")
     except UnreadableError as error:
-        return DatasetEvidence(label, scan=reading.source.options.scan, problems=(error.problem,))
-    empty = DatasetEvidence(label, scan=reading.source.options.scan, files_read=1)
-    return merge_all(_read_entries(file, entries, reading, data=data), empty)
+        return error.problem
+
+
+def _read_file(file: FoundFile, reading: Reading, opened: Opened) -> DatasetEvidence:
+    """Read one file once, into the record of its samples; what cannot be read is a problem of the record."""
+    label, options = reading.source.label, reading.source.options
+    entries = opened.pop(file.name, None) or _open(file, options)
+    if isinstance(entries, Problem):
+        return DatasetEvidence(label, scan=options.scan, problems=(entries,))
+    empty = DatasetEvidence(label, scan=options.scan, files_read=1)
+    return merge_all(_read_entries(file, entries, reading, data=options.scan != "headers"), empty)
 
 
 def _read_entries(file: FoundFile, entries: list[Entry], reading: Reading, *, data: bool) -> Iterator[DatasetEvidence]:

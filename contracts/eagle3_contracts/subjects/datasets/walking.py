@@ -109,24 +109,27 @@ def _sort_entry(entry: os.DirEntry[str], walk: Walk) -> bool:
             reason = f"a folder is named like a {suffix} file"
             walk.problems.append(_problem("unknown-format", reason, "rename or remove it", name))
         return True
+    _sort_file(entry, name, suffix, walk)
+    return False
+
+
+def _sort_file(entry: os.DirEntry[str], name: str, suffix: str, walk: Walk) -> None:
+    """Take a plain file as a sample or count it among those left out; what only looks like a sample is a problem."""
     try:
         facts = entry.stat(follow_symlinks=False)
     except OSError as error:
         walk.problems.append(_problem("corrupt", f"cannot be read: {error.strerror}", "make it readable", name))
-        return False
+        return
     if not stat.S_ISREG(facts.st_mode):
         if suffix in SAMPLE_SUFFIXES:
             reason = "is no plain file (a pipe, socket or device)"
             walk.problems.append(_problem("unknown-format", reason, "remove it from the dataset", name))
-        return False
+        return
     kind = _kind_left_out(entry.name, suffix)
-    if entry.name in _COMPANIONS or suffix == ".arrow":
-        return False
-    if kind:
+    if not kind:
+        walk.files.append(FoundFile(Path(entry.path), name, suffix, facts.st_size))
+    elif entry.name not in _COMPANIONS and suffix != ".arrow":
         walk.left_out[kind] += 1
-    else:
-        walk.files.append(FoundFile(path, name, suffix, facts.st_size))
-    return False
 
 
 def _kind_left_out(name: str, suffix: str) -> str:
