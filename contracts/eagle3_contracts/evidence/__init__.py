@@ -6,6 +6,13 @@ V vocabulary, C candidates, S shifts. Clauses get these types and never a path, 
 """
 
 from eagle3_contracts.evidence.capture import CapturedRequest, CaptureEvidence
+from eagle3_contracts.evidence.checkpoint import (
+    CheckpointEvidence,
+    DraftedComparison,
+    EmbeddingComparison,
+    WeightRecord,
+    WeightValues,
+)
 from eagle3_contracts.evidence.dataset import (
     DatasetEvidence,
     PlaneRecord,
@@ -29,7 +36,10 @@ __all__ = [
     "Candidate",
     "CaptureEvidence",
     "CapturedRequest",
+    "CheckpointEvidence",
     "DatasetEvidence",
+    "DraftedComparison",
+    "EmbeddingComparison",
     "LogitComparison",
     "PlaneRecord",
     "Problem",
@@ -42,4 +52,6 @@ __all__ = [
     "Tally",
     "TargetComparison",
     "TensorHeader",
+    "WeightRecord",
+    "WeightValues",
 ]

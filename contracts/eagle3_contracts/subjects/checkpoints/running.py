@@ -1,0 +1,77 @@
+"""Running the drafter: does each tensor matter, and does it draft what was recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eagle3_contracts.evidence import CheckpointEvidence, Problem
+from eagle3_contracts.subjects import Options
+from eagle3_contracts.subjects.checkpoints.lending import Lender
+from eagle3_contracts.subjects.datasets.stored import FLOATS, StoredTensor, widen_bits
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from eagle3_contracts.contract import Contract
+
+_NEEDS = Problem(
+    "needs", "running the drafter needs torch, which is not installed", "pip install 'eagle3-contracts[torch]'"
+)
+
+
+def run_drafter(
+    evidence: CheckpointEvidence,
+    contract: Contract,
+    stored: Mapping[str, StoredTensor],
+    lender: Lender | None,
+    options: Options,
+) -> CheckpointEvidence:
+    """Run the reference drafter with the stored tensors; why it could not be run is a problem of the evidence."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        return _with_problem(evidence, _NEEDS)
+    from eagle3_contracts.drafter import WeightsError, expected_tensors
+    from eagle3_contracts.subjects.checkpoints.perturbing import LARGEST, complete_weights, measure_responses
+
+    expected = expected_tensors(contract)
+    size = sum(4 * prod(tensor.shape) for tensor in expected.values())
+    if size > LARGEST:
+        reason = f"the drafter takes {size / 2**30:.1f} GiB in float32, and is not run above {LARGEST >> 30}"
+        return _with_problem(
+            evidence, Problem("perturbation", reason, "check a smaller drafter of this wiring as well")
+        )
+    tensors = {name: _to_torch(tensor) for name, tensor in stored.items() if name in expected}
+    lent = [_as_torch(lender.read(part)) if lender else None for part in ("embedding", "head")]
+    weights, invented = complete_weights(contract, tensors, lent[0], lent[1], options.seed)
+    try:
+        responses = measure_responses(contract, weights, options.seed)
+    except (WeightsError, ValueError, RuntimeError) as error:
+        reason = f"the drafter cannot be run with these tensors: {error}"
+        remedy = "mend what checkpoint.tensors-present and checkpoint.shapes name first"
+        return _with_problem(evidence, Problem("perturbation", reason, remedy))
+    notes = tuple(f"{name} is the target's, which was not given: random in its place" for name in invented)
+    return dataclasses.replace(evidence, responses=responses, notes=(*evidence.notes, *notes))
+
+
+def _with_problem(evidence: CheckpointEvidence, problem: Problem) -> CheckpointEvidence:
+    return dataclasses.replace(evidence, problems=(*evidence.problems, problem))
+
+
+def _to_torch(tensor: StoredTensor) -> Tensor:
+    import torch
+
+    if tensor.dtype in FLOATS:
+        return torch.from_numpy(np.ascontiguousarray(widen_bits(tensor.bits, tensor.dtype), dtype=np.float32))
+    return torch.from_numpy(np.array(tensor.bits))
+
+
+def _as_torch(array: Any) -> Tensor | None:
+    import torch
+
+    return None if array is None else torch.from_numpy(array)
