@@ -21,6 +21,19 @@ from eagle3_contracts.evidence.dataset import (
     Tally,
     TensorHeader,
 )
+from eagle3_contracts.evidence.loader import (
+    BAD,
+    NOT_FINITE,
+    STRANGE,
+    ZEROS,
+    Codes,
+    Flags,
+    LoadedRows,
+    LoaderEvidence,
+    LoaderRun,
+    Scenario,
+    Sentinel,
+)
 from eagle3_contracts.evidence.problem import Array, Problem, Table
 from eagle3_contracts.evidence.target import (
     Candidate,
@@ -32,18 +45,29 @@ from eagle3_contracts.evidence.target import (
 )
 
 __all__ = [
+    "BAD",
+    "NOT_FINITE",
+    "STRANGE",
+    "ZEROS",
     "Array",
     "Candidate",
     "CaptureEvidence",
     "CapturedRequest",
     "CheckpointEvidence",
+    "Codes",
     "DatasetEvidence",
     "DraftedComparison",
     "EmbeddingComparison",
+    "Flags",
+    "LoadedRows",
+    "LoaderEvidence",
+    "LoaderRun",
     "LogitComparison",
     "PlaneRecord",
     "Problem",
     "ReferenceStates",
+    "Scenario",
+    "Sentinel",
     "Signature",
     "State",
     "StateComparison",
