@@ -59,3 +59,13 @@ def judge_dataset(judge: Judge) -> Judge:
         return judge(contract, Subject("dataset", str(folder), "faulty"), target=target)
 
     return run
+
+
+@pytest.fixture
+def judge_checkpoint(judge: Judge) -> Judge:
+    """Give every finding on an exported drafter."""
+
+    def run(contract: Contract, folder: Path, *, target: bool = True) -> list[Finding]:
+        return judge(contract, Subject("checkpoint", str(folder), "faulty"), target=target)
+
+    return run

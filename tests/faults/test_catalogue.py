@@ -9,12 +9,18 @@ import pytest
 
 from eagle3_contracts.faults import Fault, Kind, faults_of, find_fault, list_faults
 from eagle3_contracts.faults.injecting.captures import CAPTURE_INJECTIONS
+from eagle3_contracts.faults.injecting.checkpoints import CHECKPOINT_INJECTIONS
 from eagle3_contracts.faults.injecting.datasets import DATASET_INJECTIONS
 from eagle3_contracts.faults.injecting.documents import DOCUMENT_INJECTIONS
 from eagle3_contracts.registry import CLAUSES
 
 IDS = [clause.id for clause in CLAUSES]
-STAGED = {"contract": DOCUMENT_INJECTIONS, "capture": CAPTURE_INJECTIONS, "dataset": DATASET_INJECTIONS}
+STAGED = {
+    "contract": DOCUMENT_INJECTIONS,
+    "capture": CAPTURE_INJECTIONS,
+    "dataset": DATASET_INJECTIONS,
+    "checkpoint": CHECKPOINT_INJECTIONS,
+}
 LATER = {Kind.METRIC}
 """Acceptance figures belong to servers: no clause of these stages speaks of them."""
 

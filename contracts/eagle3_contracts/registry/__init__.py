@@ -5,14 +5,15 @@ of ``dataset.norm-range`` is ``check_norm_range`` in ``eagle3_contracts.clauses.
 """
 
 from eagle3_contracts.registry.capture import CAPTURE
+from eagle3_contracts.registry.checkpoint import CHECKPOINT
 from eagle3_contracts.registry.clause import Clause
 from eagle3_contracts.registry.contract import CONTRACT
 from eagle3_contracts.registry.dataset import DATASET
 
-STAGES = ("contract", "capture", "dataset")
+STAGES = ("contract", "capture", "dataset", "checkpoint")
 """The stages, in the order in which a drafter meets them."""
 
-CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET)
+CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *CHECKPOINT)
 
 
 def clause(clause_id: str) -> Clause:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-READERS = {"capture": "captures", "dataset": "datasets"}
+READERS = {"capture": "captures", "dataset": "datasets", "checkpoint": "checkpoints"}
 """Stage to the folder that reads its subjects: ``gather(contract, subject, options) -> evidence``."""
 
 

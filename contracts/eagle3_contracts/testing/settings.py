@@ -83,6 +83,14 @@ HIDDEN_STATES = Setting(
     many=True,
     path=True,
 )
+CHECKPOINT = Setting(
+    "--contract-checkpoint",
+    "an exported drafter: its folder, or a file of weights with config.json beside it (repeatable)",
+    "DIR",
+    stage="checkpoint",
+    many=True,
+    path=True,
+)
 TARGET = Setting("--contract-target", "the target's weights, whole or in part: a folder or a file", "PATH", path=True)
 SUBJECT = Setting(
     "--contract-subject",
@@ -105,7 +113,7 @@ REPORT = Setting(
 )
 
 SETTINGS: tuple[Setting, ...] = (
-    CONTRACT, CAPTURE, HIDDEN_STATES, TARGET, SUBJECT, SCAN, REQUIRE, STRICT, REPORT,
+    CONTRACT, CAPTURE, HIDDEN_STATES, CHECKPOINT, TARGET, SUBJECT, SCAN, REQUIRE, STRICT, REPORT,
 )  # fmt: skip
 """One row each. A stage that arrives later adds the row that names its subjects, and nothing else here."""
 

@@ -25,9 +25,9 @@ def find_tensor_obstacle(evidence: CheckpointEvidence) -> Obstacle | None:
 
 def find_config_obstacle(evidence: CheckpointEvidence) -> Obstacle | None:
     """Say why config.json cannot be judged, or give None."""
-    if evidence.config and evidence.form is not None:
+    if evidence.config:
         return None
-    told = first_problem(evidence.problems, "config", "unknown-format") or first_problem(evidence.problems)
+    told = first_problem(evidence.problems, "config") or first_problem(evidence.problems)
     return from_problem(told) if told else Obstacle("config.json is empty", "export the checkpoint again")
 
 

@@ -97,22 +97,10 @@ def judge_engines(
             found.append(dataclasses.replace(obstacle, where=where).finding(clause, evidence.subject))
             continue
         told = _tell(readings, judge, stopped=stopped)
-        if told:
-            found.append(
-                clause.find(
-                    Verdict.FAILED,
-                    evidence.subject,
-                    observed="; ".join(told),
-                    expected=expected,
-                    where=where,
-                    measure=float(len(told)),
-                    bound=0.0,
-                    hint=hint,
-                )
-            )
-            continue
-        told_sound = f"{_say_versions(readings)}: {sound}"
-        found.append(clause.find(Verdict.PASSED, evidence.subject, observed=told_sound, expected=expected, where=where))
+        defects = [Defect("; ".join(told), where, hint, float(len(told)))] if told else []
+        versions_read = f"{_say_versions(readings)}: {sound}"
+        stated = state(clause, evidence, defects, sound=versions_read, expected=expected)
+        found += [dataclasses.replace(item, where=where) for item in stated]
     return found
 
 

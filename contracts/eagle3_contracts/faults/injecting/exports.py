@@ -102,10 +102,12 @@ def mark_ids(contract: Contract, d2t: Tensor) -> Tensor:
     return marks
 
 
-def draw_weights(contract: Contract, seed: int = 0, keep: tuple[int, ...] = ()) -> dict[str, Tensor]:
+def draw_weights(
+    contract: Contract, seed: int = 0, keep: tuple[int, ...] = (), lose: tuple[int, ...] = ()
+) -> dict[str, Tensor]:
     """Draw a drafter's own tensors: norms around 1, matrices scaled by fan-in but of no initialisation's distribution.
 
-    ``keep``: target ids that the draft vocabulary must hold.
+    ``keep``, ``lose``: target ids that the draft vocabulary must hold, and must not.
     """
     import torch
 
@@ -116,7 +118,9 @@ def draw_weights(contract: Contract, seed: int = 0, keep: tuple[int, ...] = ()) 
             continue
         if name in INTEGER_TENSORS:
             rest = [
-                item for item in torch.randperm(contract.target.vocab_size, generator=draw).tolist() if item not in keep
+                item
+                for item in torch.randperm(contract.target.vocab_size, generator=draw).tolist()
+                if item not in (*keep, *lose)
             ]
             ids = torch.tensor(sorted([*keep, *rest[: shape[0] - len(keep)]]))
             weights[name] = ids if contract.drafter.d2t == "absolute" else ids - torch.arange(len(ids))

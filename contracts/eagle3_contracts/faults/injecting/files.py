@@ -11,7 +11,7 @@ from pathlib import Path
 _SPOILED = "data_2.pt"
 
 
-class _Call:
+class CodeOnLoading:
     """Pickles to a call of ``print``: harmless, and as much code as ``os.system`` to whoever unpickles it."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
@@ -25,7 +25,9 @@ def add_code(folder: Path) -> None:
         parts = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, data in parts.items():
-            archive.writestr(name, pickle.dumps({"input_ids": _Call()}, 2) if name.endswith("data.pkl") else data)
+            archive.writestr(
+                name, pickle.dumps({"input_ids": CodeOnLoading()}, 2) if name.endswith("data.pkl") else data
+            )
 
 
 def truncate(folder: Path) -> None:

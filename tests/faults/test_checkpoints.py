@@ -1,0 +1,61 @@
+"""Every fault of a checkpoint is caught by its clause, and by that and its named companions only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.faults import Fault, faults_of
+from eagle3_contracts.faults.injecting.checkpoints import ENGINES, inject_checkpoint, prepare_export
+from eagle3_contracts.faults.injecting.exports import FORMS, Export, Form
+from eagle3_contracts.findings import Finding, Verdict
+
+Judge = Callable[..., list[Finding]]
+WITHOUT_TARGET = {"checkpoint-random-embedding", "checkpoint-end-of-text-dropped"}
+"""Faults that only the target's folder shows: its embedding, and where its texts end."""
+
+
+def of(findings: Iterable[Finding], *verdicts: Verdict) -> set[str]:
+    return {item.clause for item in findings if item.verdict in verdicts}
+
+
+def told(findings: Iterable[Finding]) -> str:
+    kept = [item for item in findings if item.verdict in {Verdict.FAILED, Verdict.ERRORED}]
+    return "\n".join(f"{item.clause} {item.level} {item.verdict}: {item.observed}" for item in kept)
+
+
+@pytest.mark.parametrize("fault", faults_of("checkpoint"), ids=lambda fault: fault.id)
+def test_a_faulty_checkpoint_is_caught(
+    fault: Fault, contract: Contract, judge_checkpoint: Judge, tmp_path: Path
+) -> None:
+    changed, folder = inject_checkpoint(fault.id, contract, tmp_path / "drafter")
+    findings = judge_checkpoint(changed, folder)
+    failed = of(findings, Verdict.FAILED)
+    assert failed == {fault.clause, *fault.companions}, told(findings)
+    assert of(findings, Verdict.ERRORED) - failed == set(fault.unchecked), told(findings)
+
+
+@pytest.mark.parametrize("fault", faults_of("checkpoint"), ids=lambda fault: fault.id)
+def test_a_faulty_checkpoint_is_caught_without_a_target(
+    fault: Fault, contract: Contract, judge_checkpoint: Judge, tmp_path: Path
+) -> None:
+    changed, folder = inject_checkpoint(fault.id, contract, tmp_path / "drafter")
+    failed = of(judge_checkpoint(changed, folder, target=False), Verdict.FAILED)
+    assert (fault.clause in failed) is (fault.id not in WITHOUT_TARGET)
+
+
+@pytest.mark.parametrize("write", [Export.write, Export.write_sharded, Export.write_bin])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sound_export_raises_nothing(
+    form: Form, write: Callable[[Export], Path], contract: Contract, judge_checkpoint: Judge, tmp_path: Path
+) -> None:
+    """Each form with the engines that read it: SGLang has no class for speculators' and EAGLE's own config."""
+    engines = ENGINES if form in {"specforge", "modelopt"} else {"vllm": ENGINES["vllm"]}
+    changed, export = prepare_export(contract, tmp_path / "drafter", form, engines=engines)
+    findings = judge_checkpoint(changed, write(export))
+    assert told(findings) == ""
+    passed = of(findings, Verdict.PASSED)
+    assert passed >= {"checkpoint.taps", "checkpoint.engine-tensors", "checkpoint.dead-tensors", "checkpoint.rope"}
