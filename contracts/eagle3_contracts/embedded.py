@@ -27,11 +27,18 @@ def embedded_target() -> Path:
     return golden_root() / NAME / VERSION / "target"
 
 
+def embedded_launch() -> Path:
+    """Give the launch command of the embedded default, a file that is read and never run."""
+    return Path(__file__).resolve().parent / "launchers" / "embedded" / "serve.sh"
+
+
 def embedded_subjects() -> tuple[Subject, ...]:
-    """List the embedded subjects: the capture of the embedded target, and each dataset recorded from it."""
+    """List the embedded subjects: the target's capture, each dataset recorded from it, a launch command."""
     folder = golden_root() / NAME / VERSION / "datasets"
     datasets = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     return (
         Subject("capture", "embedded", "embedded"),
         *(Subject("dataset", str(path), path.name) for path in datasets),
+        Subject("loader", "embedded", "embedded"),
+        Subject("launch", str(embedded_launch()), "serve.sh"),
     )

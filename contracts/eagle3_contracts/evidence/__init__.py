@@ -21,6 +21,7 @@ from eagle3_contracts.evidence.dataset import (
     Tally,
     TensorHeader,
 )
+from eagle3_contracts.evidence.launch import Argument, LaunchEvidence, NamedModel, Word
 from eagle3_contracts.evidence.loader import (
     BAD,
     NOT_FINITE,
@@ -49,6 +50,7 @@ __all__ = [
     "NOT_FINITE",
     "STRANGE",
     "ZEROS",
+    "Argument",
     "Array",
     "Candidate",
     "CaptureEvidence",
@@ -59,10 +61,12 @@ __all__ = [
     "DraftedComparison",
     "EmbeddingComparison",
     "Flags",
+    "LaunchEvidence",
     "LoadedRows",
     "LoaderEvidence",
     "LoaderRun",
     "LogitComparison",
+    "NamedModel",
     "PlaneRecord",
     "Problem",
     "ReferenceStates",
@@ -78,4 +82,5 @@ __all__ = [
     "TensorHeader",
     "WeightRecord",
     "WeightValues",
+    "Word",
 ]

@@ -9,11 +9,13 @@ from eagle3_contracts.registry.checkpoint import CHECKPOINT
 from eagle3_contracts.registry.clause import Clause
 from eagle3_contracts.registry.contract import CONTRACT
 from eagle3_contracts.registry.dataset import DATASET
+from eagle3_contracts.registry.launch import LAUNCH
+from eagle3_contracts.registry.loader import LOADER
 
-STAGES = ("contract", "capture", "dataset", "checkpoint")
+STAGES = ("contract", "capture", "dataset", "loader", "checkpoint", "launch")
 """The stages, in the order in which a drafter meets them."""
 
-CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *CHECKPOINT)
+CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *LOADER, *CHECKPOINT, *LAUNCH)
 
 
 def clause(clause_id: str) -> Clause:

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-READERS = {"capture": "captures", "dataset": "datasets", "checkpoint": "checkpoints"}
+READERS = {
+    "capture": "captures",
+    "dataset": "datasets",
+    "loader": "loaders",
+    "checkpoint": "checkpoints",
+    "launch": "launches",
+}
 """Stage to the folder that reads its subjects: ``gather(contract, subject, options) -> evidence``."""
 
 
@@ -17,7 +23,7 @@ READERS = {"capture": "captures", "dataset": "datasets", "checkpoint": "checkpoi
 class Subject:
     """One thing under test: its stage, what the user named (a path, a ``module:function``, a URL), its label.
 
-    ``code``: the capture itself, where a test's fixture gives a function instead of naming one.
+    ``code``: the capture itself, or the loader's factory, where a test's fixture gives a function instead of a name.
     """
 
     stage: str

@@ -5,6 +5,7 @@ Standard library only, and nothing is opened: listing the cases reads no subject
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from eagle3_contracts.testing.settings import SUBJECT_SETTINGS, Given, SettingEr
 
 REPORT_SUFFIXES = (".json", ".html")
 
-CODE_STAGES = frozenset({"capture"})
+CODE_STAGES = frozenset({"capture", "loader"})
 """Stages whose subject is code that runs, so that a fixture may give the code itself."""
 
 Offered = Subject | str | Path | Callable[..., Any]
@@ -114,8 +115,18 @@ def explain_absence(stage: str) -> str:
 
 
 def label_subjects(stage: str, values: Sequence[str]) -> tuple[Subject, ...]:
-    """Name subjects by the end of their value, taking in as much of it as tells them apart."""
+    """Name subjects by the end of their value, taking in as much of it as tells them apart.
+
+    A command line is no path: it is named so, and numbered if there are several.
+    """
     values = tuple(dict.fromkeys(values))
+    lines = [value for value in values if stage == "launch" and len(value.split()) > 1 and not os.path.lexists(value)]
+    if lines:
+        numbers = [f" {number}" for number in range(1, len(lines) + 1)] if len(lines) > 1 else [""]
+        named = {line: f"command line{number}" for line, number in zip(lines, numbers, strict=True)}
+        files = label_subjects(stage, [value for value in values if value not in named])
+        labels = named | {file.value: file.label for file in files}
+        return tuple(Subject(stage, value, labels[value]) for value in values)
     depths = range(1, max((len(Path(value).parts) for value in values), default=1) + 1)
     for depth in depths:
         labels = ["/".join(Path(value).parts[-depth:]) or value for value in values]

@@ -40,6 +40,7 @@ class Setting:
 
     ``option``: its name on pytest's command line; the variable and the ini key follow from it. ``stage``: the
     stage whose subjects it names, if it does. ``path``: values are paths, relative to where they were written.
+    ``command``: a value is a command line, or the path of a file that holds it.
     ``choices``: the only values there are. ``flag``: given without a value, it means "true".
     """
 
@@ -49,6 +50,7 @@ class Setting:
     stage: str = ""
     many: bool = False
     path: bool = False
+    command: bool = False
     flag: bool = False
     choices: tuple[str, ...] = ()
 
@@ -83,6 +85,14 @@ HIDDEN_STATES = Setting(
     many=True,
     path=True,
 )
+LAUNCH = Setting(
+    "--contract-launch",
+    "the command that starts the server: a file that holds it, or the command line (repeatable)",
+    "COMMAND",
+    stage="launch",
+    many=True,
+    command=True,
+)
 CHECKPOINT = Setting(
     "--contract-checkpoint",
     "an exported drafter: its folder, or a file of weights with config.json beside it (repeatable)",
@@ -90,6 +100,13 @@ CHECKPOINT = Setting(
     stage="checkpoint",
     many=True,
     path=True,
+)
+LOADER = Setting(
+    "--contract-loader",
+    "training loader under test: speculators, specforge, specforge-data-plane, embedded, or module:factory (repeatable)",
+    "CODE",
+    stage="loader",
+    many=True,
 )
 TARGET = Setting("--contract-target", "the target's weights, whole or in part: a folder or a file", "PATH", path=True)
 SUBJECT = Setting(
@@ -113,7 +130,7 @@ REPORT = Setting(
 )
 
 SETTINGS: tuple[Setting, ...] = (
-    CONTRACT, CAPTURE, HIDDEN_STATES, CHECKPOINT, TARGET, SUBJECT, SCAN, REQUIRE, STRICT, REPORT,
+    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, TARGET, SUBJECT, SCAN, REQUIRE, STRICT, REPORT,
 )  # fmt: skip
 """One row each. A stage that arrives later adds the row that names its subjects, and nothing else here."""
 
@@ -191,6 +208,8 @@ def _read_setting(setting: Setting, places: Places) -> Given | None:
 def _read_values(setting: Setting, source: Source, value: object, base: Path) -> tuple[str, ...]:
     """Split what was written into values: several stand on lines of their own, in a variable as in an ini file."""
     written = [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
+    if setting.command:
+        written = [item.replace("\\\n", " ") for item in written]
     if source is not Source.OPTION and setting.many:
         written = [line for item in written for line in item.splitlines() if line.strip()]
     values = [item.strip() for item in written]
@@ -214,6 +233,8 @@ def anchor(setting: Setting, value: str, base: Path) -> str:
     """
     head, _, tail = value.partition(":")
     file, _, function = value.rpartition(":")
+    if setting.command:
+        return str(base / value) if os.path.lexists(base / value) else value
     if setting.path:
         plain = not tail or "/" in head or os.path.lexists(base / value)
         return str(base / value) if plain else f"{head}:{base / tail}"
