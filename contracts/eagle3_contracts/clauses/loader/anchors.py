@@ -12,6 +12,9 @@ from eagle3_contracts.evidence import STRANGE, Codes, Flags, LoadedRows, LoaderR
 REACH = 4
 """Shifts that are looked for: a token that is farther off is another's."""
 
+_ROOM = 1 << 16
+"""More positions than a sample has."""
+
 ELSEWHERE = 1 << 20
 """The shift of a row whose token, state or mask is none of its sample's near by."""
 
@@ -20,8 +23,8 @@ ELSEWHERE = 1 << 20
 class Anchors:
     """The row t of sample s that the planes of each loaded row are.
 
-    ``sample`` and ``position`` [R]: of all planes in fc's input, negative where they are no stored row or disagree.
-    ``torn`` [R]: every plane is a stored row, but not all of the same one. ``by_token`` [R]: the sample that the row's
+    ``sample`` and ``position`` [R]: of more than half of the planes in fc's input, negative where there is no such row.
+    ``torn`` [R]: the planes are rows of different tokens or samples. ``by_token`` [R]: the sample that the row's
     token belongs to, -1 for none or several.
     """
 
@@ -45,14 +48,18 @@ class Anchors:
 def find_anchors(rows: LoadedRows, samples: Sequence[Sentinel]) -> Anchors:
     """Anchor every row."""
     fed_sample, fed_position = rows.sample[:, : rows.fed], rows.position[:, : rows.fed]
-    stored = (fed_sample >= 0).all(axis=1)
-    same = ((fed_sample == fed_sample[:, :1]) & (fed_position == fed_position[:, :1])).all(axis=1)
-    fault = np.where(stored, STRANGE, fed_sample.min(axis=1))
-    whole = stored & same
+    stored = fed_sample >= 0
+    places = np.where(stored, fed_sample * _ROOM + fed_position, fed_sample)
+    votes = (places[:, :, None] == places[:, None, :]).sum(axis=2)
+    winner = votes.argmax(axis=1)
+    every = np.arange(len(rows))
+    chosen = places[every, winner]
+    sure = (votes[every, winner] * 2 > rows.fed) & (chosen >= 0)
+    fault = np.where(stored.any(axis=1), STRANGE, fed_sample.min(axis=1))
     return Anchors(
-        sample=np.where(whole, fed_sample[:, 0], fault),
-        position=np.where(whole, fed_position[:, 0], fault),
-        torn=stored & ~same,
+        sample=np.where(sure, chosen // _ROOM, fault),
+        position=np.where(sure, chosen % _ROOM, fault),
+        torn=(stored & (places != np.where(stored, places, -1).max(axis=1)[:, None])).any(axis=1),
         by_token=_own_tokens(rows.tokens, samples),
     )
 
@@ -92,13 +99,13 @@ def lengths_of(anchors: Anchors, samples: Sequence[Sentinel]) -> Codes:
 
 
 def row_keys(run: LoaderRun) -> list[tuple[int, ...]]:
-    """Give for every row what it is: sample, position, token, and the last hidden state's sample and position."""
+    """Give for every row what it is: its sample and position, its token, and the same of every block of its states."""
     if run.rows is None:
         return []
     rows = run.rows
     anchors = find_anchors(rows, run.samples)
-    columns = (anchors.sample, anchors.position, rows.tokens, rows.sample[:, -1], rows.position[:, -1])
-    return [tuple(int(item) for item in key) for key in zip(*columns, strict=True)]
+    whole = np.column_stack((anchors.sample, anchors.position, rows.tokens, rows.sample, rows.position))
+    return [tuple(key) for key in whole.tolist()]
 
 
 def name_row(rows: LoadedRows, row: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagle3_contracts.clauses.loader.alignment import in_vocabulary
-from eagle3_contracts.clauses.loader.anchors import name_row
+from eagle3_contracts.clauses.loader.anchors import find_anchors, name_row
 from eagle3_contracts.clauses.loader.runs import find_obstacle, sound_rows
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Contract
@@ -24,8 +24,9 @@ def check_draft_vocabulary(clause: Clause, contract: Contract, evidence: LoaderE
     if obstacle is not None or rows is None or rows.vocabulary is None:
         return [(obstacle or Obstacle("no rows")).finding(clause, evidence.subject)]
     size, declared = int(rows.vocabulary.sum()), contract.drafter.draft_vocab_size
-    wrong = np.flatnonzero(rows.trained & ~in_vocabulary(rows))
-    trained = int(rows.trained.sum())
+    placed = find_anchors(rows, evidence.runs["sound"].samples).placed
+    wrong = np.flatnonzero(placed & rows.trained & ~in_vocabulary(rows))
+    trained = int((placed & rows.trained).sum())
     observed = f"{len(wrong)} of {trained} trained rows have a target outside the draft vocabulary of {size:,} tokens"
     if len(wrong):
         observed += f"; first: {name_row(rows, wrong[0])}"

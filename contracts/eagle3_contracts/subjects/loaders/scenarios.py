@@ -81,7 +81,7 @@ def _spoil(scenario: Scenario, sample: StoredSample) -> StoredSample:
     planes: Array = sample.planes
     if scenario == "nonfinite":
         planes = planes.copy()
-        planes[0, 3, 0], planes[-1, 5, 1] = np.nan, np.inf
+        planes[0, 2:6, 0], planes[-1, 4:7, 1] = np.nan, np.inf
         return replace(sample, planes=planes)
     if scenario == "row-missing":
         return replace(sample, planes=np.ascontiguousarray(planes[:, 1:]))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from eagle3_contracts.evidence import NOT_FINITE, STRANGE, ZEROS, Array, Codes, Sentinel
+from eagle3_contracts.evidence import BAD, NOT_FINITE, STRANGE, ZEROS, Array, Codes, Sentinel
 
 FIELDS = (("sample", 4), ("plane", 4), ("position", 12))
 """What is coded, and in how many bits each."""
@@ -35,14 +35,14 @@ def make_sentinels(lengths: Sequence[int], vocab_size: int) -> tuple[Sentinel, .
     """Give samples of counting token ids, no id twice while the vocabulary lasts, and masks with many edges.
 
     Ids start at 1/16 of the vocabulary, since special tokens, and the zeros of padding, stand at its beginning. Masks
-    begin and end with a one in some samples, and with a zero in others.
+    begin and end with a one in some samples, and with a zero in others; of the one that is spoiled all rows count.
     """
     first = vocab_size // 16 + 1
     span = vocab_size - first
     samples, start = [], 0
     for number, length in enumerate(lengths):
         tokens = tuple(first + (start + step) % span for step in range(length))
-        mask = tuple(_MASK[(step + 4 * number) % len(_MASK)] for step in range(length))
+        mask = tuple(int(number == BAD or _MASK[(step + 4 * number) % len(_MASK)]) for step in range(length))
         samples.append(Sentinel(tokens, (*mask[:-1], int(number % 2 == 0))))
         start += length
     return tuple(samples)

@@ -1,0 +1,5 @@
+"""The suite's stage ``loader`` (what a training script feeds its drafter), on this repository's default or on what the options name."""
+
+from eagle3_contracts.suite.test_loader import test_clause
+
+__all__ = ["test_clause"]
