@@ -4,10 +4,18 @@ from eagle3_contracts.faults.catalogue.capture import CAPTURE_FAULTS
 from eagle3_contracts.faults.catalogue.checkpoint import CHECKPOINT_FAULTS
 from eagle3_contracts.faults.catalogue.contract import CONTRACT_FAULTS
 from eagle3_contracts.faults.catalogue.dataset import DATASET_FAULTS
+from eagle3_contracts.faults.catalogue.launch import LAUNCH_FAULTS
 from eagle3_contracts.faults.catalogue.loader import LOADER_FAULTS
 from eagle3_contracts.faults.fault import Fault
 
-FAULTS: tuple[Fault, ...] = (*CONTRACT_FAULTS, *CAPTURE_FAULTS, *DATASET_FAULTS, *LOADER_FAULTS, *CHECKPOINT_FAULTS)
+FAULTS: tuple[Fault, ...] = (
+    *CONTRACT_FAULTS,
+    *CAPTURE_FAULTS,
+    *DATASET_FAULTS,
+    *LOADER_FAULTS,
+    *CHECKPOINT_FAULTS,
+    *LAUNCH_FAULTS,
+)
 
 
 def list_faults() -> tuple[Fault, ...]:
