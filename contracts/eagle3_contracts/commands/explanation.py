@@ -1,25 +1,30 @@
-"""``explain``: a contract in every tool's dialect."""
+"""``explain``: a contract in every tool's dialect, or a checkpoint as every engine reads it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eagle3_contracts.boundaries import describe_boundary
-from eagle3_contracts.commands.printing import print_json, print_lines
+from eagle3_contracts.commands.printing import print_json, print_lines, tabulate
+from eagle3_contracts.testing.settings import SettingError
 
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
 
 
+_FEW = 2
 _SHOWN = 6
 """Lists that mean the same, as text; ``--json`` gives them all."""
 
 
 def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
-    """Add the contract."""
-    parser.add_argument("contract", metavar="NAME", help="NAME, NAME@VERSION or the path of a .toml file")
+    """Add the contract, and the checkpoint that is explained instead of the dialects."""
+    help_contract = "NAME, NAME@VERSION or the path of a .toml file; with --checkpoint it says what ids mean"
+    parser.add_argument("contract", metavar="NAME", nargs="?", help=help_contract)
+    parser.add_argument("--checkpoint", metavar="DIR", help="an exported drafter: how each engine and version reads it")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,6 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
     from eagle3_contracts.contract import load_contract
     from eagle3_contracts.dialects.explaining import explain
 
+    if arguments.checkpoint is not None:
+        return _run_checkpoint(arguments)
+    if arguments.contract is None:
+        raise SettingError("explain takes a contract (NAME), a checkpoint (--checkpoint DIR), or both")
     contract = load_contract(arguments.contract)
     explained = explain(contract)
     if arguments.json:
@@ -34,6 +43,50 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_lines(_describe(contract, explained))
     return 0
+
+
+def _run_checkpoint(arguments: argparse.Namespace) -> int:
+    """Print how every engine and version reads a checkpoint; 3 if something of it could not be read."""
+    from eagle3_contracts.contract import load_contract
+    from eagle3_contracts.subjects.checkpoints.describing import describe_checkpoint
+
+    if not arguments.checkpoint.strip():
+        raise SettingError("--checkpoint is empty, so it is not known what to explain")
+    contract = load_contract(arguments.contract) if arguments.contract is not None else None
+    found = describe_checkpoint(Path(arguments.checkpoint.strip()), contract)
+    if arguments.json:
+        print_json(found)
+    else:
+        print_lines(_describe_checkpoint(found))
+    return 3 if found["problems"] or not found["readings"] else 0
+
+
+def _describe_checkpoint(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{found['checkpoint']}: {found['form'] or 'no known form'}"
+    yield from (f"problem: {problem}" for problem in found["problems"])
+    if found["contract"] is None:
+        yield "no contract says which target it is for, so ids are not turned into boundaries"
+    yield ""
+    yield from tabulate(_READING_HEAD, [_reading_row(row) for row in found["readings"]])
+
+
+_READING_HEAD = ("engine", "taps", "from", "fc", "tensors ignored", "flags ignored", "outcome")
+
+
+def _reading_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    if "taps" not in row:
+        return (row["engine"], "-", "-", "-", "-", "-", row["outcome"])
+    taps = "?" if row["taps"] is None else ", ".join(row["taps"])
+    fed = f" of {row['fc_input']} channels" if row["fc_input"] is not None else ""
+    fc = f"{row['fc_planes']} planes{fed}" if row["fc_applied"] else "skipped"
+    ignored = [*row["dropped"], *row["refused"], *row["never_applied"]]
+    return (row["engine"], taps, row["ids"], fc, _few(ignored), _few(row["flags_ignored"]), row["outcome"])
+
+
+def _few(names: Sequence[str]) -> str:
+    if len(names) <= _FEW:
+        return ", ".join(names) or "-"
+    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
 
 
 def _describe(contract: Contract, explained: Mapping[str, Any]) -> Iterator[str]:

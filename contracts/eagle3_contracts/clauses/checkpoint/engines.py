@@ -160,37 +160,40 @@ def check_layer_count(clause: Clause, contract: Contract, evidence: CheckpointEv
     return findings + [item for item in engines if item.verdict is not Verdict.SKIPPED]
 
 
+_NORMS = {
+    "residual_post_norm": (
+        "adds back the state before hidden_norm",
+        "adds back the state after hidden_norm (norm_before_residual)",
+    ),
+    "joint_norm": ("norms no planes before fc", "norms all planes as one before fc (norm_before_fc)"),
+    "plane_norms": ("norms no plane by itself", "norms each plane by itself (fc_norm)"),
+    "recurrent_post_norm": ("hands on the state before its norm", "hands on the state after its norm (norm_output)"),
+}
+"""By feature: what an engine without it does, and with it."""
+
+
 def check_norm_flags(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:
     """Fail for engines that norm the input of fc, the residual or the next step's state otherwise than declared."""
     obstacle = find_config_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     drafter = contract.drafter
-    wanted = {
-        "residual_post_norm": (
-            drafter.residual == "post_norm",
-            "the residual after hidden_norm (norm_before_residual)",
-        ),
-        "joint_norm": (drafter.fc.input_norm == "joint", "one norm over all planes (norm_before_fc)"),
-        "plane_norms": (drafter.fc.input_norm == "per_plane", "a norm for each plane (fc_norm)"),
-        "recurrent_post_norm": (drafter.recurrent == "post_norm", "the normed state for the next step (norm_output)"),
+    asked = {
+        "residual_post_norm": drafter.residual == "post_norm",
+        "joint_norm": drafter.fc.input_norm == "joint",
+        "plane_norms": drafter.fc.input_norm == "per_plane",
+        "recurrent_post_norm": drafter.recurrent == "post_norm",
     }
     gqa = drafter.attention.kind == "gqa" and drafter.attention.qk_norm
 
     def judge(reading: Reading) -> str:
-        told = [
-            f"{'no' if on else 'uses'} {words}"
-            for feature, (on, words) in wanted.items()
-            if on is not (feature in reading.features)
-        ]
+        told = [_NORMS[feature][not on] for feature, on in asked.items() if on is not (feature in reading.features)]
         if gqa is not reading.qk_norm:
-            told.append(f"{'no' if gqa else 'uses'} norms on queries and keys")
-        ignored = (
-            f" (flags it does not read: {', '.join(reading.flags_ignored)})" if told and reading.flags_ignored else ""
-        )
-        return ", ".join(told) + ignored
+            told.append("norms no queries and keys" if gqa else "norms queries and keys")
+        flags = ", ".join(reading.flags_ignored)
+        return ", ".join(told) + (f" (flags that it does not read: {flags})" if told and flags else "")
 
-    on = [words for _, (asked, words) in wanted.items() if asked]
+    on = [_NORMS[feature][1] for feature, wanted in asked.items() if wanted]
     return judge_engines(
         clause,
         contract,

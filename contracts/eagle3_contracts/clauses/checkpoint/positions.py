@@ -29,11 +29,11 @@ def check_rope(clause: Clause, contract: Contract, evidence: CheckpointEvidence)
         Defect(_tell(found, declared, wrong, contract), _place(evidence), hint, *_measure(found, declared, contract))
     ]
     findings = state(clause, evidence, defects if wrong else [], sound=str(found), expected=str(declared))
+    if wrong:
+        return findings
 
     def judge(reading: Reading) -> str:
-        if reading.rope is None or (wrong and reading.rope == found):
-            return ""
-        odd = reading.rope.differs(declared)
+        odd = reading.rope is not None and reading.rope.differs(declared)
         return f"rotates with {reading.rope}" if odd else ""
 
     engines = judge_engines(

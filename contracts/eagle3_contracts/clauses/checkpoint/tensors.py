@@ -27,18 +27,27 @@ def check_tensors_present(clause: Clause, contract: Contract, evidence: Checkpoi
     strays = sorted(set(stored) - set(expected))
     lent = [name for name, tensor in expected.items() if name not in stored and tensor.borrowed]
     told = f", {' and '.join(lent)} lent by the target" if lent else ""
-    defects = [_tell_missing(name, strays) for name in missing]
+    defects = [_tell_missing(names, strays) for names in _group(missing)]
     sound = f"all {say_count(len(expected) - len(lent), 'tensor')} of the drafter are there{told}"
     return state(clause, evidence, defects, sound=sound, expected="every tensor of the declared drafter")
 
 
-def _tell_missing(name: str, strays: list[str]) -> Defect:
-    tail = name.partition(".")[2] if name.startswith("layers.") else name
-    similar = [stray for stray in strays if stray.endswith(tail.partition(".")[2] or tail)]
-    similar = similar or get_close_matches(name, strays, 1, 0.8)
-    renamed = f"; {similar[0]} may be it under another name" if similar else ""
+def _group(missing: list[str]) -> list[list[str]]:
+    """Put tensors of one layer together: a table of names that was lost leaves out all of them."""
+    groups: dict[str, list[str]] = {}
+    for name in missing:
+        groups.setdefault(".".join(name.split(".")[:2]) if name.startswith("layers.") else name, []).append(name)
+    return list(groups.values())
+
+
+def _tell_missing(names: list[str], strays: list[str]) -> Defect:
+    first = names[0]
+    tail = ".".join(first.split(".")[2:]) if first.startswith("layers.") else first
+    similar = [stray for stray in strays if stray.endswith(tail)] or get_close_matches(first, strays, 1, 0.8)
+    renamed = f"; {similar[0]} may be the first of them under another name" if similar else ""
+    told = f"{first} is missing" if len(names) == 1 else f"{first} and {len(names) - 1} more of its layer are missing"
     hint = f"engines start it at random values without a word: {_EXPORT}, and see that every name is translated"
-    return Defect(f"{name} is missing{renamed}", Where(tensor=name), hint)
+    return Defect(told + renamed, Where(tensor=first), hint, float(len(names)))
 
 
 def check_tensors_read(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:

@@ -51,7 +51,7 @@ def check_d2t_reading(clause: Clause, contract: Contract, evidence: CheckpointEv
     words = {"offset": "offsets from draft id to target id", "absolute": "the target ids themselves"}
     first = ", ".join(map(str, d2t[:4]))
     hint = {
-        "offset": f"every engine adds the draft id: {_REBUILD}",
+        "offset": f"every engine adds the draft id to it; {_REBUILD}",
         "absolute": 'no tool writes ids themselves: declare drafter.d2t = "offset" if these are offsets',
     }[declared]
     wrong = [] if found == declared else [Defect(f"d2t holds {words[found]} ({first}, ...)", _D2T, hint)]

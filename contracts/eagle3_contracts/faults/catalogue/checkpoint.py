@@ -171,6 +171,13 @@ CHECKPOINT_FAULTS: tuple[Fault, ...] = (
         "checkpoint.taps",
     ),
     Fault(
+        "checkpoint-layer-dropped",
+        Kind.WEIGHTS,
+        "The layer's names are those of a later release: the engine drops all of its tensors and serves empty memory.",
+        "SGLang 0.5.9 to 0.5.11, srt/models/llama_eagle3.py, load_weights",
+        "checkpoint.engine-tensors",
+    ),
+    Fault(
         "checkpoint-norm-flag-ignored",
         Kind.CFG,
         "The residual is taken after hidden_norm, by a flag that SGLang does not read.",

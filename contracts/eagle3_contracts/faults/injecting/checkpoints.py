@@ -223,6 +223,7 @@ CHECKPOINT_INJECTIONS: dict[str, CheckpointInjection] = {
     "checkpoint-class-unknown": CheckpointInjection(_set(architectures=["Eagle3DraftModel"])),
     "checkpoint-ids-in-another-dialect": CheckpointInjection(_list_boundaries),
     "checkpoint-ids-in-another-place": CheckpointInjection(_drop(KEY)),
+    "checkpoint-layer-dropped": CheckpointInjection(form="modelopt", engines={"sglang": ">=0.5.9,<0.5.24"}),
     "checkpoint-norm-flag-ignored": CheckpointInjection(changes={"residual": "post_norm"}),
     "checkpoint-norm-flag-lost": CheckpointInjection(_drop("norm_before_fc"), changes=_JOINT),
     "checkpoint-bias-flag": CheckpointInjection(_set(bias=True)),

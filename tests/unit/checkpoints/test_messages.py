@@ -1,0 +1,68 @@
+"""What every clause says of a sound export, of each of its faults, and of files that cannot be read: kept in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.evidence import CheckpointEvidence, Problem
+from eagle3_contracts.faults import faults_of
+from eagle3_contracts.faults.injecting.checkpoints import inject_checkpoint
+from eagle3_contracts.faults.injecting.exports import Export
+from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.registry import Clause, clauses_of
+from eagle3_contracts.run import judge_clause
+from support.snapshots import compare_snapshot, list_unused, tell_findings
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+UNREAD = CheckpointEvidence(
+    "drafter",
+    problems=(
+        Problem("config", "is no JSON: Expecting value", "export the checkpoint again", Where("config.json")),
+        Problem("truncated", "ends after 64 of 4,096 bytes", "export it again", Where("model.safetensors")),
+    ),
+)
+CLAUSES = clauses_of("checkpoint")
+
+
+@pytest.fixture
+def cases(
+    clause: Clause, contract: Contract, export: Export, read: Callable[..., CheckpointEvidence], tmp_path: Path
+) -> dict[str, list[Finding]]:
+    found = {"sound": judge_clause(clause, export.contract, read(export.contract, export.write()))}
+    for fault in faults_of("checkpoint"):
+        if fault.clause == clause.id:
+            changed, folder = inject_checkpoint(fault.id, contract, tmp_path / fault.id)
+            found[fault.id] = judge_clause(clause, changed, read(changed, folder))
+    found["nothing read"] = judge_clause(clause, export.contract, UNREAD)
+    return found
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_messages_are_as_recorded_and_stand_alone(clause: Clause, cases: dict[str, list[Finding]]) -> None:
+    text = "\n".join(f"== {name} ==\n{tell_findings(findings)}\n" for name, findings in cases.items())
+    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", text)
+    for name, findings in cases.items():
+        verdicts = {item.verdict for item in findings}
+        assert Verdict.FAILED in verdicts or name in {"sound", "nothing read"}
+        for item in findings:
+            assert item.clause == clause.id
+            assert item.observed
+            assert item.expected
+            if item.verdict is Verdict.FAILED:
+                assert item.hint
+                assert item.bound is not None
+    assert {item.verdict for item in cases["sound"]} == {Verdict.PASSED}
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_nothing_passes_of_files_that_cannot_be_read(clause: Clause, contract: Contract) -> None:
+    verdicts = {item.verdict for item in judge_clause(clause, contract, UNREAD)}
+    assert verdicts <= {Verdict.FAILED, Verdict.ERRORED}
+
+
+def test_no_snapshot_is_left_over() -> None:
+    assert list_unused(SNAPSHOTS, [f"{clause.id}.txt" for clause in CLAUSES]) == []
