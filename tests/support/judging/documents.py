@@ -64,5 +64,5 @@ def toy_contract(*stored: str, **tables: Any) -> Contract:
         finals = [name for name in stored if name in {"final", "normed"}]
         document["drafter"]["last_hidden"] = finals[0] if finals else "none"
     for name, table in tables.items():
-        document[name] = document[name] | table if isinstance(table, dict) else table
+        document[name] = document.get(name, {}) | table if isinstance(table, dict) else table
     return Contract.model_validate_json(json.dumps(document))

@@ -56,7 +56,10 @@ def _judge_release(
 ) -> tuple[str, bool | None]:
     """Say what one release taps, and whether that is what the contract wants; None: not verified."""
     architecture = contract.target.architecture
-    reading = read_ids(engine, release, config, runner=runner)
+    try:
+        reading = read_ids(engine, release, config, runner=runner)
+    except TypeError:
+        return "its layer ids are no integers, and the server stops", False
     dialect = find_dialect(engine, release, architecture)
     if isinstance(reading, NotVerified):
         return str(reading), None
@@ -64,7 +67,7 @@ def _judge_release(
         return str(dialect), None
     ids = reading.ids
     if ids is not None and not all(type(value) is int for value in ids):
-        return f"{reading.key} holds {list(ids)!r}, which are no ids", False
+        return "its layer ids are no integers, and the server stops", False
     resolution = dialect.resolve(ids, contract.target.num_hidden_layers)
     source = f"ids {list(ids)} of {reading.key}" if ids is not None else "no ids where it looks, so its default"
     passed_over = "".join(f"; {key} is not read" for key, _ in reading.ignored)
