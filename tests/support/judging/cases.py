@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import CaptureEvidence, DatasetEvidence
+from eagle3_contracts.evidence import CaptureEvidence, DatasetEvidence, LoaderEvidence
 from eagle3_contracts.findings import Finding
 from eagle3_contracts.registry import clause
 from eagle3_contracts.run import judge_clause
@@ -20,7 +20,7 @@ class Case:
     clause: str
     name: str
     expected: tuple[str, ...]
-    evidence: CaptureEvidence | DatasetEvidence
+    evidence: CaptureEvidence | DatasetEvidence | LoaderEvidence
     contract: Contract
 
     def judge(self) -> list[Finding]:

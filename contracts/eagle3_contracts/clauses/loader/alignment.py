@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -133,20 +133,16 @@ def check_mask_shift(clause: Clause, contract: Contract, evidence: LoaderEvidenc
     misses = {shift: int((rows.trained != mask)[due].sum()) for shift, mask in wanted.items()}
     if not due.any():
         return [_UNPLACED.finding(clause, evidence.subject)]
-    best = min(accepted, key=lambda shift: misses[shift])
-    fits = [shift for shift in sorted(misses, key=abs) if not misses[shift]]
-    wrong = misses[best]
+    wrong = min(misses[shift] for shift in accepted)
     return [
         clause.find(
             Verdict.FAILED if wrong else Verdict.PASSED,
             evidence.subject,
-            observed=_say_mask(rows, due, fits, best, misses[best]),
+            observed=_say_mask(rows, due, misses),
             expected=" or ".join(_say_shift("l", shift) for shift in accepted),
             measure=float(wrong),
             bound=0.0,
-            hint=""
-            if not wrong
-            else "move the mask as tokens and states are moved: what row t learns is what follows x[t+1]",
+            hint=_explain_mask(rows, due) if wrong else "",
         )
     ]
 
@@ -176,10 +172,22 @@ def _shifted_mask(run: LoaderRun, anchors: Anchors, shift: int) -> Flags:
     return found
 
 
-def _say_mask(rows: LoadedRows, due: Flags, fits: list[int], best: int, wrong: int) -> str:
-    total, trained = int(due.sum()), int((rows.trained & due).sum())
-    if not trained:
+def _say_mask(rows: LoadedRows, due: Flags, misses: Mapping[int, int]) -> str:
+    """Say the shifts that fit, else the nearest one and how many rows differ from it."""
+    total = int(due.sum())
+    if not (rows.trained & due).any():
         return f"none of {total} rows is trained"
+    fits = [_say_shift("l", shift) for shift in sorted(misses, key=abs) if not misses[shift]]
     if fits:
-        return f"mask of row t is {' or '.join(_say_shift('l', shift) for shift in fits)} in {total} rows"
-    return f"mask fits no shift: {wrong} of {total} rows differ from {_say_shift('l', best)}, {trained} are trained"
+        return f"mask of row t is {' or '.join(fits)} in {total} rows"
+    near = min(misses, key=lambda shift: misses[shift])
+    return f"mask fits no shift: nearest is {_say_shift('l', near)}, from which {misses[near]} of {total} rows differ"
+
+
+def _explain_mask(rows: LoadedRows, due: Flags) -> str:
+    if not (rows.trained & due).any():
+        return "the mask arrives as zeros alone: look at the template's marks of what is generated, and at its dtype"
+    return (
+        "move the mask as the tokens are moved: row t learns what follows x[t+1]. A loader that leaves rows out by the "
+        "draft vocabulary gives StepZero(targets=..., vocabulary=...)"
+    )

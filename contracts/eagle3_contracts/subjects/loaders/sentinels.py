@@ -18,7 +18,10 @@ FIELDS = (("sample", 4), ("plane", 4), ("position", 12))
 """What is coded, and in how many bits each."""
 
 _MARKER = 0b10
-_CHECK_BITS = 6
+_CHECK_BITS = 10
+_MIX = 2_654_435_761
+"""Knuth's multiplier: codes that differ in one bit differ in many of the check sum's."""
+
 BITS = 2 + sum(width for _, width in FIELDS) + _CHECK_BITS
 """Channels that one code takes: a marker, the three numbers, and a check sum."""
 
@@ -81,7 +84,7 @@ def _pack(numbers: dict[str, Codes]) -> Codes:
     for name, width in FIELDS:
         word = word | (numbers[name].astype(np.int64) << shift)
         shift += width
-    check: npt.NDArray[np.int64] = (word * 37 + (word >> 7) * 11) % (1 << _CHECK_BITS)
+    check: npt.NDArray[np.int64] = (word * _MIX >> 13) % (1 << _CHECK_BITS)
     return (word << (2 + _CHECK_BITS)) | (check << 2) | _MARKER
 
 
