@@ -13,6 +13,7 @@ from eagle3_contracts.faults.injecting.checkpoints import CHECKPOINT_INJECTIONS
 from eagle3_contracts.faults.injecting.datasets import DATASET_INJECTIONS
 from eagle3_contracts.faults.injecting.documents import DOCUMENT_INJECTIONS
 from eagle3_contracts.faults.injecting.launches import LAUNCH_INJECTIONS
+from eagle3_contracts.faults.injecting.loaders import LOADER_INJECTIONS
 from eagle3_contracts.registry import CLAUSES
 
 IDS = [clause.id for clause in CLAUSES]
@@ -20,6 +21,7 @@ STAGED = {
     "contract": DOCUMENT_INJECTIONS,
     "capture": CAPTURE_INJECTIONS,
     "dataset": DATASET_INJECTIONS,
+    "loader": LOADER_INJECTIONS,
     "checkpoint": CHECKPOINT_INJECTIONS,
     "launch": LAUNCH_INJECTIONS,
 }

@@ -37,7 +37,8 @@ def run_scenario(scenario: Scenario, loader: Loader, write: Write, layout: Layou
             epoch.read()
         after = _digest(folder)
     said = [line.replace(str(folder), "DATASET") for line in said]
-    counted = (f"the loader counts {epoch.left_out} samples as left out",) if epoch.left_out else ()
+    dropped = f"{epoch.left_out} sample{'s' if epoch.left_out > 1 else ''}"
+    counted = (f"the loader counts {dropped} as left out",) if epoch.left_out else ()
     rows = epoch.rows()
     return LoaderRun(
         samples=samples,
