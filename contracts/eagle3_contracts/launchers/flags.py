@@ -43,6 +43,7 @@ def releases_of(engine: str, versions: str = "") -> tuple[str, ...]:
     return find_tool(engine).releases(versions)
 
 
+@cache
 def find_flag(engine: str, written: str) -> tuple[Flag, ...]:
     """Give every run of releases that knows a flag as it is written; empty if none does.
 

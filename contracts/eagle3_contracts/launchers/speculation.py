@@ -79,8 +79,8 @@ def _sglang_effect(drafting: Drafting, architecture: str) -> Effect:
     if topk is None:
         return Effect(None, tokens, "steps are given, but no --speculative-eagle-topk to compare with 1", "stops")
     if topk == 1:
-        why = f"with --speculative-eagle-topk 1 it is --speculative-num-steps + 1 = {steps + 1}, whatever is asked for"
-        return Effect(steps + 1, tokens, why)
+        why = f"with --speculative-eagle-topk 1 it is --speculative-num-steps + 1 = {steps + 1}"
+        return Effect(steps + 1, tokens, why if tokens in {None, steps + 1} else f"{why}, whatever is asked for")
     return _tree_effect(steps, topk, tokens)
 
 

@@ -125,8 +125,8 @@ def label_subjects(stage: str, values: Sequence[str]) -> tuple[Subject, ...]:
         numbers = [f" {number}" for number in range(1, len(lines) + 1)] if len(lines) > 1 else [""]
         named = {line: f"command line{number}" for line, number in zip(lines, numbers, strict=True)}
         files = label_subjects(stage, [value for value in values if value not in named])
-        labels = named | {file.value: file.label for file in files}
-        return tuple(Subject(stage, value, labels[value]) for value in values)
+        known = named | {file.value: file.label for file in files}
+        return tuple(Subject(stage, value, known[value]) for value in values)
     depths = range(1, max((len(Path(value).parts) for value in values), default=1) + 1)
     for depth in depths:
         labels = ["/".join(Path(value).parts[-depth:]) or value for value in values]

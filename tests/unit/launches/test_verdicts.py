@@ -9,9 +9,8 @@ import pytest
 
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import clauses_of
-from support.snapshots import compare_snapshot, list_unused, tell_findings
-
 from support.judging.launch_cases import CASES, Case
+from support.snapshots import compare_snapshot, list_unused, tell_findings
 
 CLAUSES = [clause.id for clause in clauses_of("launch")]
 SNAPSHOTS = Path(__file__).with_name("snapshots")

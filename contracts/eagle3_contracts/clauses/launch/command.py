@@ -17,9 +17,10 @@ from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import Argument, LaunchEvidence
 from eagle3_contracts.findings import Finding, Level, Verdict, Where
-from eagle3_contracts.launchers import find_flag, suggest_flag
+from eagle3_contracts.launchers import find_flag, releases_of, suggest_flag
 from eagle3_contracts.registry import Clause
 
+_SHOWN = 12
 _REPEATABLE = frozenset({"--speculative-config", "--json-model-override-args", "--lora-paths", "--allowed-origins"})
 
 
@@ -100,30 +101,23 @@ def check_flags(clause: Clause, contract: Contract, evidence: LaunchEvidence) ->
 
 
 def _unknown(clause: Clause, evidence: LaunchEvidence, served: Served) -> Iterator[Finding]:
-    """Judge each flag in every release: defined, retired or gone."""
-    for item in dict.fromkeys(item.written for item in evidence.arguments if item.written):
-        argument = next(one for one in evidence.arguments if one.written == item)
-        known = find_flag(evidence.engine, item)
-        every = served.releases
-        without = tuple(r for r in every if not any(flag.defined_in(r, _all(evidence)) for flag in known))
-        where = where_of(evidence, argument)
-        if not known or (without and (served.promised or without == every)):
-            yield _missing(clause, evidence, argument, without if known else (), where)
+    """Judge each flag in every release: defined, retired or gone; beyond a few unknown ones no more are looked for."""
+    read, missing = releases_of(evidence.engine), 0
+    for argument in {item.written: item for item in reversed(evidence.arguments) if item.written}.values():
+        known = find_flag(evidence.engine, argument.written)
+        without = tuple(r for r in served.releases if not any(flag.defined_in(r, read) for flag in known))
+        if not known or (without and (served.promised or without == served.releases)):
+            missing += 1
+            yield _missing(clause, evidence, argument, without if known else ())
+            if missing == _SHOWN:
+                return
             continue
-        states = {r: flag.state for flag in known for r in every if flag.defined_in(r, _all(evidence)) and flag.state}
+        states = {r: flag.state for flag in known for r in served.releases if flag.defined_in(r, read) and flag.state}
         for state in sorted(set(states.values())):
             yield _outdated(clause, evidence, argument, state, tuple(r for r in states if states[r] == state))
 
 
-def _all(evidence: LaunchEvidence) -> tuple[str, ...]:
-    from eagle3_contracts.launchers import releases_of
-
-    return releases_of(evidence.engine)
-
-
-def _missing(
-    clause: Clause, evidence: LaunchEvidence, argument: Argument, releases: tuple[str, ...], where: Where
-) -> Finding:
+def _missing(clause: Clause, evidence: LaunchEvidence, argument: Argument, releases: tuple[str, ...]) -> Finding:
     meant = suggest_flag(evidence.engine, argument.written)
     if releases:
         observed = f"{argument.written} is no flag of {evidence.engine} {say_releases(releases)}"
@@ -132,7 +126,13 @@ def _missing(
         observed = f"{argument.written} is no flag of any {evidence.engine} that was read"
         hint = f"did you mean {meant}?" if meant else "the server refuses it: leave it out, or check its spelling"
     return clause.find(
-        Verdict.FAILED, evidence.subject, observed=observed, where=where, measure=1.0, bound=0.0, hint=hint
+        Verdict.FAILED,
+        evidence.subject,
+        observed=observed,
+        where=where_of(evidence, argument),
+        measure=1.0,
+        bound=0.0,
+        hint=hint,
     )
 
 

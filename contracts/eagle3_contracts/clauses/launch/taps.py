@@ -71,6 +71,7 @@ def _judge_release(
     resolution = dialect.resolve(ids, contract.target.num_hidden_layers)
     source = f"ids {list(ids)} of {reading.key}" if ids is not None else "no ids where it looks, so its default"
     passed_over = "".join(f"; {key} is not read" for key, _ in reading.ignored)
+    source += f" (model runner {runner})" if runner else ""
     tapped = ", ".join(str(tap) for tap in resolution.taps) or "nothing"
     if not resolution.runs:
         return f"{source}: {resolution.outcome}, {resolution.note}{passed_over}", False

@@ -25,7 +25,7 @@ def parse_arguments(engine: str, words: Sequence[Word]) -> tuple[tuple[Argument,
         word = words[place]
         place += 1
         if _is_flag(word.text):
-            taken = _values_of(engine, word, words[place:])
+            taken = _values_of(engine, words, place)
             place += len(taken)
             arguments.append(_argument(engine, word, taken))
         elif (word.open and word.text.startswith(("$", "`"))) or (word.open and not word.text):
@@ -55,18 +55,20 @@ def _is_negated(engine: str, head: str) -> bool:
     return engine == "vllm" and head.startswith("--no-")
 
 
-def _values_of(engine: str, word: Word, following: Sequence[Word]) -> list[Word]:
-    """Take the words that are the flag's values; none after ``--flag=value``."""
-    head, equals, _ = word.text.partition("=")
+def _values_of(engine: str, words: Sequence[Word], place: int) -> list[Word]:
+    """Take the words from a place on that are the values of the flag before it; none after ``--flag=value``."""
+    head, equals, _ = words[place - 1].text.partition("=")
     known = find_flag(engine, head)
     kind = known[-1].kind if known else "loose"
     if equals or kind == "switch" or (engine == "vllm" and head.startswith("--no-")):
         return []
     taken = []
-    for candidate in following:
+    while place < len(words):
+        candidate = words[place]
         if _is_flag(candidate.text) and not (candidate.text.startswith("{") or not candidate.text):
             break
         taken.append(candidate)
+        place += 1
         if kind != "many":
             break
     return taken

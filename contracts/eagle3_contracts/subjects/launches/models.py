@@ -11,6 +11,7 @@ from eagle3_contracts.findings import Where
 
 MOST_BYTES = 4 << 20
 """A config.json beyond this is not read."""
+_REMEDY = "name the folder that holds config.json and the weights"
 
 
 def look_at_model(argument: Argument, text: str, folders: tuple[Path, ...]) -> NamedModel:
@@ -32,12 +33,14 @@ def look_at_model(argument: Argument, text: str, folders: tuple[Path, ...]) -> N
 def _read_config(folder: Path) -> tuple[dict[str, Any] | None, Problem | None]:
     path = folder / "config.json"
     where = Where(file=str(path))
+    if not path.is_file():
+        return None, Problem("missing", "the folder is there, but no file config.json in it", _REMEDY, where)
     try:
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:
         reason = f"the folder is there, but its config.json cannot be read: {error.strerror}"
-        return None, Problem("missing", reason, "name the folder that holds config.json and the weights", where)
+        return None, Problem("missing", reason, _REMEDY, where)
     if len(data) > MOST_BYTES:
         return None, Problem("unsupported", f"config.json is larger than {MOST_BYTES:,} bytes", "name another", where)
     try:

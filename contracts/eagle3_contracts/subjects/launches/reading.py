@@ -21,9 +21,15 @@ from eagle3_contracts.subjects.launches.containers import (
     read_yaml,
 )
 from eagle3_contracts.subjects.launches.models import look_at_model
-from eagle3_contracts.subjects.launches.shell import Command, Script, ShellError
+from eagle3_contracts.subjects.launches.shell import Script
 from eagle3_contracts.subjects.launches.starting import Start, find_bare_arguments, find_starts
+from eagle3_contracts.subjects.launches.words import Command, ShellError
 
+_REMEDIES = {
+    "ambiguous": "give the one that is meant as a command line, or in a file of its own",
+    "unsupported": "give the command line itself, as the server will get it",
+    "corrupt": "mend the line that is named, and see that a shell reads it as it is meant",
+}
 MOST_BYTES = 1 << 20
 """A launch file beyond this is no launch file."""
 _REMEDY = "give the file or the command line that starts the server: python -m sglang.launch_server ..., vllm serve ..."
@@ -167,5 +173,5 @@ def _model_by_place(
 
 
 def _with_problem(evidence: LaunchEvidence, kind: str, reason: str, line: int | None) -> LaunchEvidence:
-    problem = Problem(kind, reason, _REMEDY, Where(file=evidence.source or None, line=line))
+    problem = Problem(kind, reason, _REMEDIES.get(kind, _REMEDY), Where(file=evidence.source or None, line=line))
     return replace(evidence, problems=(*evidence.problems, problem))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from eagle3_contracts.evidence import Word
+from eagle3_contracts.subjects.launches.words import Command, Draft, ShellError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
@@ -18,38 +19,9 @@ _OPENING = frozenset({"if", "while", "until", "for", "case", "select"})
 _CLOSING = frozenset({"fi", "done", "esac"})
 _BETWEEN = frozenset({"then", "else", "elif", "do", "{", "}", "!", "time"})
 _SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
+_MOST_LETTERS = 8 << 20
+"""What variables put into a script, all together, before it counts as one that means harm."""
 _QUOTED_ESCAPES = '"\\$`\n'
-
-
-class ShellError(Exception):
-    """A script that no shell reads to its end: what is wrong, and the line in which it begins."""
-
-    def __init__(self, reason: str, line: int) -> None:
-        self.reason, self.line = reason, line
-        super().__init__(f"line {line}: {reason}")
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One simple command: its words, and the variables that are set when it runs, as far as they are known."""
-
-    words: tuple[Word, ...]
-    environment: dict[str, str]
-
-    @property
-    def line(self) -> int | None:
-        """Where it begins."""
-        return self.words[0].line if self.words else None
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A word in the making."""
-
-    text: str = ""
-    line: int = 0
-    begun: bool = False
-    open: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -64,6 +36,7 @@ class Script:
     notes: list[str] = field(default_factory=list)
     depth: int = 0
     heredocs: list[str] = field(default_factory=list)
+    put_in: int = 0
 
     def commands(self) -> Iterator[Command]:
         """Give every simple command in order; raises ``ShellError``."""
@@ -85,7 +58,7 @@ class Script:
     def _words(self, closing: str = "") -> list[Word]:
         """Read words to the end of a command, or to what closes an array."""
         words: list[Word] = []
-        draft = _Draft()
+        draft = Draft()
         while self.place < len(self.text):
             letter = self._peek()
             if letter == closing and closing:
@@ -99,7 +72,7 @@ class Script:
             elif letter == "(" and draft.begun and _ASSIGNMENT.fullmatch(draft.text):
                 self._take()
                 self._set_array(draft.text, self._words(")"))
-                draft = _Draft()
+                draft = Draft()
             elif letter in "\n;&|()" and not closing:
                 self._end_command(letter)
                 break
@@ -130,7 +103,7 @@ class Script:
         while self.place < len(self.text) and self._peek() != letter:
             self._take()
 
-    def _redirect(self, draft: _Draft, words: list[Word]) -> _Draft:
+    def _redirect(self, draft: Draft, words: list[Word]) -> Draft:
         """Pass over a redirection and its file; remember the mark of a here-document."""
         if not draft.text.isdigit():
             self._finish(draft, words)
@@ -139,23 +112,23 @@ class Script:
             operator += self._take()
         while self._peek() and self._peek() in " \t":
             self._take()
-        goal = _Draft(line=self.line)
+        goal = Draft(line=self.line)
         while self._peek() and self._peek() not in " \t\r\n;&|()<>":
             self._add(goal, [])
         if operator in {"<<", "<<-"}:
             self.heredocs.append(goal.text)
-        return _Draft()
+        return Draft()
 
-    def _finish(self, draft: _Draft, words: list[Word]) -> _Draft:
+    def _finish(self, draft: Draft, words: list[Word]) -> Draft:
         if draft.begun:
             words.append(Word(draft.text, draft.line, tuple(draft.open)))
-        return _Draft()
+        return Draft()
 
-    def _begin(self, draft: _Draft) -> None:
+    def _begin(self, draft: Draft) -> None:
         if not draft.begun:
             draft.begun, draft.line = True, self.line
 
-    def _add(self, draft: _Draft, words: list[Word]) -> None:
+    def _add(self, draft: Draft, words: list[Word]) -> None:
         """Take one letter, quotation or expansion into a word."""
         letter = self._take()
         if letter == "\\":
@@ -190,7 +163,7 @@ class Script:
         self._take()
         return self.text[start : self.place - 1]
 
-    def _quotation(self, draft: _Draft, words: list[Word]) -> None:
+    def _quotation(self, draft: Draft, words: list[Word]) -> None:
         line = self.line
         while self.place < len(self.text):
             letter = self._take()
@@ -207,7 +180,7 @@ class Script:
                 draft.text += letter
         raise ShellError('a " is opened and never closed', line)
 
-    def _expand(self, draft: _Draft, words: list[Word], *, quoted: bool) -> None:
+    def _expand(self, draft: Draft, words: list[Word], *, quoted: bool) -> None:
         """Put in what stands for ``$NAME``, ``${NAME}``, ``$(...)`` and their like."""
         if self._peek() == "(":
             draft.open.append(f"$({self._parenthesis()})")
@@ -233,7 +206,7 @@ class Script:
                 return self.text[start : self.place - 1]
         raise ShellError("a ( is opened and never closed", line)
 
-    def _substitute(self, draft: _Draft, words: list[Word], inner: str, *, quoted: bool) -> None:
+    def _substitute(self, draft: Draft, words: list[Word], inner: str, *, quoted: bool) -> None:
         match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(\[[@*]\])?(?::?-(.*))?", inner, re.DOTALL)
         name = match.group(1) if match else inner
         value = self.variables.get(name) if match else None
@@ -250,8 +223,11 @@ class Script:
             parts = [Word(piece, part.line, part.open) for part in parts for piece in (part.text.split() or [""])]
         self._put(draft, words, parts)
 
-    def _put(self, draft: _Draft, words: list[Word], parts: list[Word]) -> None:
+    def _put(self, draft: Draft, words: list[Word], parts: list[Word]) -> None:
         """Join the first part to what stands before it and the last to what follows; the others are words."""
+        self.put_in += sum(len(part.text) + 1 for part in parts)
+        if self.put_in > _MOST_LETTERS:
+            raise ShellError(f"its variables come to more than {_MOST_LETTERS:,} letters", self.line)
         for place, part in enumerate(parts):
             if place:
                 words.append(Word(draft.text, draft.line, tuple(draft.open)))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from eagle3_contracts.evidence import Word
-from eagle3_contracts.subjects.launches.shell import Command, Script
+from eagle3_contracts.subjects.launches.shell import Script
+from eagle3_contracts.subjects.launches.words import Command
 
 _MODULES = {
     "sglang.launch_server": "sglang",
