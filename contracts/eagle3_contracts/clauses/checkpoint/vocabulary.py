@@ -184,7 +184,7 @@ def check_special_tokens(clause: Clause, contract: Contract, evidence: Checkpoin
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     if not evidence.special_tokens:
-        reason = "neither the target's folder nor the checkpoint says where a text ends (eos_token_id)"
+        reason = "no target's folder was given that says where a text ends (eos_token_id)"
         hint = "give the target's folder with generation_config.json and tokenizer.json: --contract-target DIR"
         return [clause.find(Verdict.SKIPPED, evidence.subject, observed=reason, hint=hint)]
     reached = set(target_ids(contract, evidence.d2t).tolist())

@@ -70,7 +70,7 @@ def read_checkpoint_evidence(contract: Contract, subject: Subject, options: Opti
         idle=tuple(name for name in opened.tensors if name not in renamed),
         d2t=_read_d2t(opened, problems),
         t2d=_read_t2d(opened),
-        special_tokens=find_special_tokens(*_folders(options), opened.folder.root),
+        special_tokens=find_special_tokens(_target_folder(options), opened.folder.root),
         problems=tuple(problems),
     )
     if options.scan == "headers":
@@ -163,8 +163,8 @@ def _read_t2d(opened: Opened) -> Any:
     return np.asarray(tensor.bits).astype(bool).ravel()
 
 
-def _folders(options: Options) -> tuple[Path, ...]:
+def _target_folder(options: Options) -> Path | None:
     if options.target is None:
-        return ()
+        return None
     path = Path(options.target)
-    return (path if path.is_dir() else path.parent,)
+    return path if path.is_dir() else path.parent

@@ -12,18 +12,18 @@ TOKENIZER_CAP = 64 << 20
 _BYTE = re.compile(r"^<0x[0-9A-F]{2}>$")
 
 
-def find_special_tokens(*folders: Path) -> dict[str, int]:
-    """Give label to token id: ends of text from generation_config.json or config.json, bytes from tokenizer.json.
+def find_special_tokens(target: Path | None, checkpoint: Path) -> dict[str, int]:
+    """Give label to token id: ends of text of the target, bytes of the tokenizer beside either of them.
 
-    The first folder that states a kind decides it. Byte tokens are ``<0xNN>`` of SentencePiece vocabularies, and the
-    256 one-character tokens of byte-level ones, where all of them are there.
+    Ends stand in the target's generation_config.json or config.json; those of a drafter's own config are
+    transformers' defaults (2 for Llama), whatever the target's are. Byte tokens are ``<0xNN>`` of SentencePiece
+    vocabularies, and the 256 one-character tokens of byte-level ones, where all of them are there.
     """
-    found: dict[str, int] = {}
-    for folder in folders:
-        if not any(label.startswith("end of text") for label in found):
-            found |= dict(_ends(folder))
-        if not any(label.startswith("byte") for label in found):
-            found |= dict(_bytes(folder))
+    found = dict(_ends(target)) if target is not None else {}
+    for folder in (target, checkpoint):
+        tokens = dict(_bytes(folder)) if folder is not None else {}
+        if tokens:
+            return found | tokens
     return found
 
 
