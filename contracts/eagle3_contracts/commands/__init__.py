@@ -10,6 +10,7 @@ COMMANDS = {
     "diff": ("comparison", "name every change between two contracts, and whether it breaks artifacts"),
     "inspect": ("inspection", "describe a dataset without a contract, and name the contracts that can fit"),
     "check": ("checking", "check subjects against a contract"),
+    "diagnose": ("diagnosis", "tell whether a drafter is wired wrong, was trained on wrong targets or too little"),
     "record": ("golden", "make a golden recording again from its stored weights (refused where CI is set)"),
     "faults": ("faults", "list the deliberate defects that prove what each clause catches"),
 }

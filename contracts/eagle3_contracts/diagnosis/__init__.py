@@ -1,4 +1,4 @@
-"""The commonest question about a drafter, answered: is it wired wrong, or just under-trained?
+"""The commonest question about a drafter, answered: whether it is wired wrong or just under-trained.
 
 ``diagnose`` scores the drafter under every wiring that its tensors allow, by the log-likelihood of the token that
 the target would choose; it searches on half of the samples and confirms on the other half.

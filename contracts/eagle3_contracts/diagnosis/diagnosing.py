@@ -19,14 +19,14 @@ from eagle3_contracts.diagnosis.samples import (
     split_samples,
 )
 from eagle3_contracts.diagnosis.scoring import Half, Score, Scorer
-from eagle3_contracts.diagnosis.search import LATER_STEPS, Search, variations
+from eagle3_contracts.diagnosis.search import LATER_STEPS, Search, judges_recurrence, variations
 from eagle3_contracts.diagnosis.space import Space, open_space
 from eagle3_contracts.diagnosis.sureness import (
     ALPHA,
     LEAST_POSITIONS,
     Comparison,
-    compare_gains,
     compare_scores,
+    compare_sums,
     least_samples,
     tail,
     zero_like,
@@ -72,9 +72,11 @@ class _Case:
     expected: float | None
     found: Hypothesis
 
-    def compare(self, first: Hypothesis, second: Hypothesis, steps: int = 1) -> Comparison:
-        """Compare two hypotheses on the held-out half."""
-        return compare_scores(self.holding.score(first, steps), self.holding.score(second, steps))
+    def compare(self, scorer: Scorer, name: str, first: Hypothesis, second: Hypothesis) -> Comparison:
+        """Compare two hypotheses that differ in one thing, by what shows it: later steps, or agreement."""
+        steps = LATER_STEPS if name == "recurrent" else 1
+        scores = (scorer.score(item, steps) for item in (first, second))
+        return compare_scores(*scores, by_agreement=name == "prediction")
 
 
 def diagnose(
@@ -112,8 +114,8 @@ def _too_few(halves: tuple[list[DraftSample], list[DraftSample]]) -> str:
     rows = sum(len(sample.token_ids) - 2 for sample in holding)
     if len(holding) < least_samples() or len(seeking) < 1:
         return (
-            f"{len(holding)} samples to confirm on are fewer than {least_samples()}: every sample has one vote, and all "
-            f"of them together would not reach a chance below {ALPHA:g}"
+            f"{len(holding)} samples to confirm on are fewer than {least_samples()}: every sample has one vote, and "
+            f"all of them together would not reach a chance below {ALPHA:g}"
         )
     if rows < LEAST_POSITIONS:
         return f"{rows} rows to confirm on are fewer than {LEAST_POSITIONS}"
@@ -150,8 +152,8 @@ def _confirm(case: _Case) -> Iterator[Difference]:
     """
     for name in (name for name in WORDS if case.found.get(name) != case.declared.get(name)):
         back = case.found.change(name, case.declared.get(name))
-        comparison = case.compare(case.found, back, LATER_STEPS if name == "recurrent" else 1)
-        if comparison.beyond_doubt:
+        comparison = case.compare(case.holding, name, case.found, back)
+        if comparison.beyond_doubt and comparison.drafts_more:
             declared, found = (
                 describe_value(case.contract, name, hypothesis.get(name)) for hypothesis in (case.declared, case.found)
             )
@@ -162,7 +164,7 @@ def _confirm(case: _Case) -> Iterator[Difference]:
 
 def _conclude(case: _Case, differences: list[Difference], samples: Sequence[DraftSample]) -> Diagnosis:
     score = case.holding.score(case.found)
-    knows = compare_gains(score.by_sample(score.gain), zero_like(score), len(score.gain))
+    knows = compare_sums(score.by_sample(score.gain), zero_like(score), len(score.gain))
     if not knows.beyond_doubt:
         verdict = DraftVerdict.CANNOT_TELL
         reasons = [f"under no wiring that was tried does the drafter know more than how frequent tokens are: {knows}"]
@@ -230,17 +232,20 @@ def _judge_training(case: _Case, score: Score) -> tuple[DraftVerdict, list[str]]
 
 def _find_neighbours(case: _Case) -> Iterator[Neighbour]:
     """Yield the changes of one thing that are not worse beyond doubt, on either half."""
+    recurrence = judges_recurrence(case.seeking, case.found)
     for name, other in variations(case.found, case.space):
-        steps = LATER_STEPS if name == "recurrent" else 1
-        rough = [float(case.coarse.score(item, steps).gain.mean()) for item in (case.found, other)]
-        if rough[0] - rough[1] > CLEARLY_WORSE:
+        if name == "recurrent" and not recurrence:
             continue
-        best, tried = (case.seeking.score(item, steps) for item in (case.found, other))
-        if compare_scores(best, tried).beyond_doubt:
+        rough = [float(case.coarse.score(item).gain.mean()) for item in (case.found, other)]
+        if name not in {"prediction", "recurrent"} and rough[0] - rough[1] > CLEARLY_WORSE:
             continue
-        comparison = case.compare(case.found, other, steps)
+        if case.compare(case.seeking, name, case.found, other).beyond_doubt:
+            continue
+        comparison = case.compare(case.holding, name, case.found, other)
         if not comparison.beyond_doubt:
-            yield Neighbour(WORDS[name], describe_value(case.contract, name, other.get(name)), -comparison.gain)
+            yield Neighbour(
+                WORDS[name], describe_value(case.contract, name, other.get(name)), -comparison.gain, comparison.unit
+            )
 
 
 def _adjacent(case: _Case) -> bool:
@@ -267,6 +272,8 @@ def _notes(case: _Case) -> Iterator[str]:
     if len(case.space.taps) <= case.contract.target.num_hidden_layers:
         held = ", ".join(map(str, case.space.taps))
         yield f"only these planes were at hand, and no other could be tried: {held}"
+    if not judges_recurrence(case.seeking, case.found):
+        yield "later steps know less than half of what step 0 knows, so that what they should be fed cannot be told"
     if case.declared.prediction.source is None:
         yield "the target's norm, head or final state was not at hand: the text stands in for what it would choose"
 

@@ -85,4 +85,4 @@ def _predict(sample: DraftSample, prediction: Prediction, target: Target | None)
     state = sample.planes[prediction.source]
     for _ in range(prediction.norms):
         state = target.final_norm(state)
-    return target.logits(state).argmax(axis=-1).astype(np.int64)
+    return np.asarray(target.logits(state).argmax(axis=-1), np.int64)

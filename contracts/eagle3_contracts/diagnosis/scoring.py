@@ -47,7 +47,7 @@ class Score:
 
     def by_sample(self, values: Numbers) -> Numbers:
         """Sum values over each sample's rows."""
-        return np.bincount(self.owner, weights=values, minlength=int(self.owner.max()) + 1)
+        return np.bincount(self.owner, weights=values, minlength=int(self.owner.max()) + 1).astype(np.float64)
 
 
 class Half:

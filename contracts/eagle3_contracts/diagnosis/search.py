@@ -12,6 +12,7 @@ from itertools import islice, permutations
 
 from eagle3_contracts.diagnosis.scoring import Scorer
 from eagle3_contracts.diagnosis.space import Space
+from eagle3_contracts.diagnosis.sureness import LEAST_SHARE
 from eagle3_contracts.diagnosis.wiring import Hypothesis
 
 ROUNDS = 6
@@ -31,7 +32,16 @@ class Search:
         self.coarse, self.fine, self.space = coarse, fine, space
 
     def run(self, declared: Hypothesis) -> Hypothesis:
-        """Start from the declared one: first the move that gains most, then every dimension, until none gains.
+        """Search for the wiring, then ask what else the drafter may have learned, and search again if it is that."""
+        best = self.find_wiring(declared)
+        other = max((self._learned(now) for now in (declared, best)), key=self._agreement)
+        if other.prediction == declared.prediction or self._agreement(other) < self._agreement(best) + LEAST_SHARE:
+            return best
+        again = self.find_wiring(declared.change("prediction", other.prediction))
+        return max((again, best), key=self._agreement)
+
+    def find_wiring(self, declared: Hypothesis) -> Hypothesis:
+        """Start from the declared wiring: first the move that gains most, then every dimension, until none gains.
 
         What a later step gets is decided last, by later steps, since step 0 does not see it.
         """
@@ -48,8 +58,16 @@ class Search:
 
     def _broad_moves(self) -> list[Move]:
         moves: list[Move] = [self._starts]
-        moves += [_option_move(name, values) for name, values in self.space.options.items() if name != "recurrent"]
-        return [*moves, _option_move("prediction", self.space.predictions)]
+        return moves + [
+            _option_move(name, values) for name, values in self.space.options.items() if name != "recurrent"
+        ]
+
+    def _learned(self, now: Hypothesis) -> Hypothesis:
+        """Give the prediction that the drafted tokens agree with most."""
+        return max((now.change("prediction", item) for item in self.space.predictions), key=self._agreement)
+
+    def _agreement(self, hypothesis: Hypothesis) -> float:
+        return float(self.fine.score(hypothesis).correct.mean())
 
     def _starts(self, now: Hypothesis) -> Iterator[Hypothesis]:
         """Give the ordered choices of the named planes, and the present planes all moved by a few boundaries."""
@@ -79,12 +97,22 @@ class Search:
 
     def _decide_recurrence(self, best: Hypothesis) -> Hypothesis:
         """Change what the next step gets if later steps then are better, and about as good as a trained one."""
+        found = max(
+            (best.change("recurrent", value) for value in self.space.options["recurrent"]),
+            key=lambda item: later_gain(self.fine, item),
+        )
+        better = later_gain(self.fine, found) > later_gain(self.fine, best) + LEAST_STEP
+        return found if better and judges_recurrence(self.fine, found) else best
 
-        def later(found: Hypothesis) -> float:
-            return float(self.fine.score(found, LATER_STEPS).gain.mean())
 
-        found = max((best.change("recurrent", value) for value in self.space.options["recurrent"]), key=later)
-        return found if later(found) > max(later(best) + LEAST_STEP, self._mean(best) / 2) else best
+def later_gain(scorer: Scorer, hypothesis: Hypothesis) -> float:
+    """Give the mean gain of the steps after step 0."""
+    return float(scorer.score(hypothesis, LATER_STEPS).gain.mean())
+
+
+def judges_recurrence(scorer: Scorer, hypothesis: Hypothesis) -> bool:
+    """Tell whether later steps know at least half of what step 0 knows: a drafter trained on one step has no say."""
+    return later_gain(scorer, hypothesis) >= float(scorer.score(hypothesis).gain.mean()) / 2
 
 
 def _option_move(name: str, values: Iterable[object]) -> Move:

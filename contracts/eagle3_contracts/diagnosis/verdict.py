@@ -30,11 +30,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A change of one thing that this evidence cannot tell from what was found: ``gain`` in nats per held-out row."""
+    """A change of one thing that this evidence cannot tell from what was found.
+
+    ``gain``: per held-out row, in nats, or as the share of rows that agree.
+    """
 
     name: str
     value: str
     gain: float
+    unit: str = "nats"
 
 
 @dataclass(frozen=True, slots=True)

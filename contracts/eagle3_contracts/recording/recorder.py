@@ -16,6 +16,7 @@ import numpy as np
 from eagle3_contracts.contract import Contract, load_contract
 from eagle3_contracts.evidence import ReferenceStates
 from eagle3_contracts.numerics import relative_l2
+from eagle3_contracts.recording.drafts import write_drafts
 from eagle3_contracts.recording.files import replacing, write_datasets, write_states
 from eagle3_contracts.recording.sequences import Sequence, dataset_samples, recorded_sequences
 from eagle3_contracts.subjects.goldens import MANIFEST, SCHEMA, STATES, file_digest, golden_root
@@ -47,7 +48,7 @@ class Recording:
 
 
 def record(name: str, golden: Path | None = None, environment: Mapping[str, str] | None = None) -> Recording:
-    """Re-record the states and datasets of a contract's stored target; its weights stay as they are.
+    """Re-record states, datasets and drafts of a contract's stored target and drafter; their weights stay as they are.
 
     Both native routes run, and nothing is written unless they agree. Raises ``RecordingError`` if ``environment``
     (default: the process's) sets CI to a true value, since a recording that a check may rewrite proves nothing, or if
@@ -69,6 +70,8 @@ def record(name: str, golden: Path | None = None, environment: Mapping[str, str]
     write_datasets(
         folder / "datasets", contract, ((run, mask) for run, (_, mask) in zip(sampled, samples, strict=True))
     )
+    if (folder / "drafter").is_dir():
+        write_drafts(folder, contract, sequences)
     _write_manifest(folder, contract, sequences, agreement)
     files = tuple(_files(folder))
     changed = tuple(path for path in files if before.get(path) != file_digest(folder / path))
@@ -96,7 +99,7 @@ def _run(
 def _write_manifest(
     folder: Path, contract: Contract, sequences: tuple[Sequence, ...], agreement: Mapping[str, float]
 ) -> None:
-    provenance = json.loads((folder / "target" / "provenance.json").read_text(encoding="utf-8"))
+    provenance, drafter = (folder / name / "provenance.json" for name in ("target", "drafter"))
     manifest: dict[str, Any] = {
         "schema": SCHEMA,
         "contract": contract.reference,
@@ -107,7 +110,8 @@ def _write_manifest(
             "python": platform.python_version(),
             **{name: version(name) for name in ("eagle3-contracts", "numpy", "safetensors", "torch")},
         },
-        "training": provenance,
+        "training": json.loads(provenance.read_text(encoding="utf-8")),
+        **({"drafter": json.loads(drafter.read_text(encoding="utf-8"))} if drafter.is_file() else {}),
         "sequences": [
             {"length": len(item.token_ids), "kind": item.kind, "dtype": item.dtype, "token_ids": list(item.token_ids)}
             for item in sequences

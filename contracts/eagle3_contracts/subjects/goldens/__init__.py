@@ -1,7 +1,8 @@
 """Goldens: recordings that the repository brings along, read back with their integrity checked.
 
 One folder for each version of a contract, ``golden/NAME/VERSION``: the target's weights, its recorded states, datasets
-made from it, and ``manifest.json``, which lists every file with its sha256.
+made from it, a drafter trained on it with what it drafts on the recorded sequences, and
+``manifest.json``, which lists every file with its sha256.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import numpy as np
 
 from eagle3_contracts.embedded import golden_root
 from eagle3_contracts.evidence import ReferenceStates
+from eagle3_contracts.evidence.drafts import RecordedDrafts
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.targets.tensors import TensorFiles
 
 MANIFEST = "manifest.json"
 STATES = "states.safetensors"
+DRAFTS = "drafts.safetensors"
 SCHEMA = 1
 
 
@@ -43,6 +46,12 @@ class Golden:
         root = self.folder / "datasets"
         return {path.name: path for path in sorted(root.iterdir()) if path.is_dir()} if root.is_dir() else {}
 
+    @property
+    def drafter(self) -> Path | None:
+        """The folder with the drafter's config.json and weights, or None if none was recorded."""
+        folder = self.folder / "drafter"
+        return folder if folder.is_dir() else None
+
     def __len__(self) -> int:
         """Count the recorded sequences."""
         return len(self.manifest["sequences"])
@@ -52,6 +61,16 @@ class Golden:
         files = TensorFiles([self.folder / STATES])
         read = (files.read(f"{number}.{part}") for part in ("boundaries", "final", "logits"))
         return ReferenceStates(np.asarray(self.manifest["sequences"][number]["token_ids"], np.int64), *read)
+
+    def drafts(self, number: int) -> RecordedDrafts:
+        """Read what the recorded drafter drafts on one sequence; ``KeyError`` for one too short to draft on."""
+        from safetensors import safe_open
+
+        with safe_open(self.folder / DRAFTS, "np") as file:
+            names = ("drafted", "top_ids", "top_logits", "log_sum_exp")
+            if f"{number}.drafted" not in file.keys():  # noqa: SIM118 (a handle, no mapping)
+                raise KeyError(f"nothing is drafted on sequence {number}: it has a single token")
+            return RecordedDrafts(*(file.get_tensor(f"{number}.{name}") for name in names))
 
 
 def open_golden(name: str, version: str, root: Path | None = None) -> Golden:
@@ -116,4 +135,4 @@ def _read_manifest(folder: Path) -> Mapping[str, Any]:
     return manifest
 
 
-__all__ = ["Golden", "file_digest", "find_defects", "golden_root", "open_golden", "restore_command"]
+__all__ = ["DRAFTS", "Golden", "file_digest", "find_defects", "golden_root", "open_golden", "restore_command"]
