@@ -118,6 +118,7 @@ def test_vllms_table_is_put_together() -> None:
         ("c.json", "[1, 2", "no JSON"),
         ("d.sh", "python train.py\n", "no command in it"),
         ("e.json", '["--port", "1"]', "no command in it"),
+        ("f.json", '["--model-path", "m", "--max-model-len", "1"]', "no command in it"),
     ],
 )
 def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, text: str, reason: str) -> None:

@@ -93,3 +93,8 @@ def test_a_report_of_an_unknown_kind_is_refused_before_anything_runs() -> None:
     assert select(given("--contract-report", "a.json", "b.html")).reports == (Path("a.json"), Path("b.html"))
     with pytest.raises(SettingError, match=r"a.xml ends neither in .json or .html; for JUnit XML use pytest's own"):
         select(given("--contract-report", "a.xml"))
+
+
+def test_command_lines_are_numbered_and_files_named() -> None:
+    found = label_subjects("launch", ("sglang serve a/b", "vllm serve c", "deploy/serve.sh"))
+    assert [subject.label for subject in found] == ["command line 1", "command line 2", "serve.sh"]

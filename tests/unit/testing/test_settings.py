@@ -106,3 +106,14 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
         "EAGLE3_CONTRACT_HIDEN_STATES": "EAGLE3_CONTRACT_HIDDEN_STATES",
     }
     assert unknown_variables({setting.variable: "x" for setting in SETTINGS}) == {}
+
+
+def test_a_command_line_is_kept_and_a_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").write_text("sglang serve m", encoding="utf-8")
+    command = "sglang serve m \\\n  --tp 2"
+    given = Places(
+        {}.get, {"contract_launch": ["serve.sh"]}.get, {"EAGLE3_CONTRACT_LAUNCH": command}, tmp_path, tmp_path
+    )
+    assert read_settings(given)["--contract-launch"].values == ("sglang serve m    --tp 2",)
+    given = Places({}.get, {"contract_launch": ["serve.sh"]}.get, {}, tmp_path, tmp_path)
+    assert read_settings(given)["--contract-launch"].values == (str(tmp_path / "serve.sh"),)
