@@ -33,12 +33,13 @@ def embedded_launch() -> Path:
 
 
 def embedded_subjects() -> tuple[Subject, ...]:
-    """List the embedded subjects: the target's capture, each dataset recorded from it, a launch command."""
+    """List the embedded subjects: capture, each recorded dataset, loader, the trained drafter, a launch command."""
     folder = golden_root() / NAME / VERSION / "datasets"
     datasets = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     return (
         Subject("capture", "embedded", "embedded"),
         *(Subject("dataset", str(path), path.name) for path in datasets),
         Subject("loader", "embedded", "embedded"),
+        Subject("checkpoint", str(golden_root() / NAME / VERSION / "drafter"), "drafter"),
         Subject("launch", str(embedded_launch()), "serve.sh"),
     )

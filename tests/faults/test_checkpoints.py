@@ -14,7 +14,10 @@ from eagle3_contracts.faults.injecting.exports import FORMS, Export, Form
 from eagle3_contracts.findings import Finding, Verdict
 
 Judge = Callable[..., list[Finding]]
-WITHOUT_TARGET = {"checkpoint-random-embedding", "checkpoint-end-of-text-dropped"}
+WITHOUT_TARGET = {
+    *("checkpoint-random-embedding", "checkpoint-end-of-text-dropped"),
+    "checkpoint-queries-interleaved",
+}
 """Faults that only the target's folder shows: its embedding, and where its texts end."""
 
 

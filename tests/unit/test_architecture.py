@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "launchers": {"dialects"},
     "consumers": {"contract", "dialects"},
     "embedded": {"subjects"},
-    "subjects": FOUNDATIONS | {"dialects", "drafter", "embedded", "launchers"},
+    "subjects": FOUNDATIONS | {"accuracy", "consumers", "dialects", "drafter", "embedded", "launchers"},
     "clauses": FOUNDATIONS | {"consumers", "dialects", "drafter", "registry", "launchers"},
     "run": {"contract", "findings", "registry", "subjects"},
     "reports": {"findings", "registry", "run"},

@@ -17,7 +17,7 @@ Config = Mapping[str, Any]
 _COPIED = ("draft_vocab_size", "norm_before_fc", "norm_before_residual")
 _COPIED_IF_THERE = ("target_hidden_size", "eagle_aux_hidden_state_layer_ids")
 _COPIED_LATER = ("fc_norm", "norm_output")
-_LATER = SpecifierSet(">=0.24")
+_COPIED_SINCE, _QWEN3_SINCE = SpecifierSet(">=0.25"), SpecifierSet(">=0.24")
 _CLASSES = {"qwen3": "Eagle3Qwen3ForCausalLM", "llama": "Eagle3LlamaForCausalLM"}
 
 
@@ -47,12 +47,11 @@ def flatten_for_vllm(config: Config, version: str) -> tuple[Config, str]:
     if not isinstance(config.get("transformer_layer_config"), Mapping):
         return {}, "config.json has no transformer_layer_config"
     flat: dict[str, Any] = dict(layer_table(config))
-    later = _LATER.contains(version, prereleases=True)
-    copied = (*_COPIED, *_COPIED_LATER) if later else _COPIED
+    copied = (*_COPIED, *_COPIED_LATER) if _COPIED_SINCE.contains(version, prereleases=True) else _COPIED
     flat |= {key: config[key] for key in copied if key in config}
     flat |= {key: config[key] for key in _COPIED_IF_THERE if config.get(key)}
     flat.setdefault("norm_before_residual", True)
-    kind = flat.get("model_type", "llama") if later else "llama"
+    kind = flat.get("model_type", "llama") if _QWEN3_SINCE.contains(version, prereleases=True) else "llama"
     if kind not in _CLASSES:
         return flat, f"it has no drafter class for a {kind} layer"
     flat["architectures"] = [_CLASSES[kind]]

@@ -54,15 +54,15 @@ class EmbeddingComparison:
 class DraftedComparison:
     """Tokens drafted with these weights against the recorded ones, over the recorded sequences.
 
-    ``steps``: agreeing share for each step. ``logit_distance``: largest relative L2 of a step's logits from the
-    recorded, None if none were recorded. ``source``: the recording.
+    ``steps``: agreeing share for each step. ``logprob_distance``: largest difference of log-probability on the recorded
+    top tokens. ``source``: the recording.
     """
 
     positions: int
     agreement: float
     steps: tuple[float, ...]
     source: str
-    logit_distance: float | None = None
+    logprob_distance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,4 +178,10 @@ CHECKPOINT = (
         "No weight is NaN, infinite, or beyond what the target's dtype holds.",
         "vLLM issue #55250: weights beyond float16's range, not finite on the first step.",
     ),
+    Clause(
+        "checkpoint.drafted-tokens",
+        Level.MUST,
+        "The drafter drafts the tokens that were recorded with the trained weights.",
+        "NVIDIA-NeMo/RL PR #2802: a layout lost in import and export alike passes every round trip, and no forward.",
+    ),
 )

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.peer("speculators")
 
 Peer = Callable[[str], ModuleType]
 Tensors = dict[str, Tensor]
-VLLM = {"vllm": ">=0.24,<=0.33.0"}
+VLLM = {"vllm": ">=0.25,<=0.33.0"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "every flag of 0.9's command line": {

@@ -21,6 +21,7 @@ from eagle3_contracts.clauses.checkpoint.tensors import (
 )
 from eagle3_contracts.clauses.checkpoint.values import (
     check_dead_tensors,
+    check_drafted_tokens,
     check_finite,
     check_fresh_tensors,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "check_d2t_reading",
     "check_dead_tensors",
     "check_draft_vocabulary",
+    "check_drafted_tokens",
     "check_dtypes",
     "check_embedding",
     "check_engine_start",

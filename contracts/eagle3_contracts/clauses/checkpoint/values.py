@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from eagle3_contracts.clauses.checkpoint.files import find_tensor_obstacle
@@ -9,7 +10,7 @@ from eagle3_contracts.clauses.checkpoint.judging import Defect, state
 from eagle3_contracts.clauses.obstacles import Obstacle, first_problem, from_problem
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import CheckpointEvidence
+from eagle3_contracts.evidence import CheckpointEvidence, Problem
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
@@ -110,27 +111,29 @@ def check_drafted_tokens(clause: Clause, contract: Contract, evidence: Checkpoin
         return [obstacle.finding(clause, evidence.subject)]
     found = evidence.drafted
     if found is None:
+        none = Obstacle(f"no drafted tokens are recorded for {contract.reference}", skips=True)
         told = first_problem(evidence.problems, "drafted")
-        reason = (
-            from_problem(told)
-            if told
-            else Obstacle(f"no drafted tokens are recorded for {contract.reference}", skips=True)
-        )
-        return [reason.finding(clause, evidence.subject)]
+        return [(_explain(told) if told else none).finding(clause, evidence.subject)]
     steps = ", ".join(f"step {index} {share:.3f}" for index, share in enumerate(found.steps))
     observed = f"{found.agreement:.3f} of {found.positions:,} tokens as recorded ({steps}; {found.source})"
-    verdict = Verdict.PASSED if found.agreement >= AGREEMENT else Verdict.FAILED
+    sound = found.agreement >= AGREEMENT
+    hint = (
+        "the wiring or a tensor differs from what was recorded: compare the findings above, then the layout of "
+        "queries, keys and values"
+    )
     return [
         clause.find(
-            verdict,
+            Verdict.PASSED if sound else Verdict.FAILED,
             evidence.subject,
             observed=observed,
             expected=f"at least {AGREEMENT:g} of the recorded tokens",
             measure=found.agreement,
             bound=AGREEMENT,
-            hint=""
-            if verdict is Verdict.PASSED
-            else "the wiring or a tensor differs from what was recorded: compare the "
-            "findings above, then the layout of queries, keys and values",
+            hint="" if sound else hint,
         )
     ]
+
+
+def _explain(problem: Problem) -> Obstacle:
+    """Say why nothing was drafted; rows of a target that was not given are skipped, like all that needs a target."""
+    return dataclasses.replace(from_problem(problem), skips="was not given" in problem.reason)

@@ -10,7 +10,7 @@ def _of(*names: str) -> tuple[str, ...]:
 _TENSORS = _of(
     *("tensors-present", "tensors-read", "shapes", "dtypes", "fc-width", "d2t-reading", "d2t-ids"),
     *("draft-vocabulary", "t2d-agrees", "vocabulary-size", "special-tokens", "engine-tensors", "embedding"),
-    *("fresh-tensors", "dead-tensors", "finite"),
+    *("fresh-tensors", "dead-tensors", "finite", "drafted-tokens"),
 )
 """What nothing can be said of as long as a file of weights is not read."""
 
@@ -274,5 +274,13 @@ CHECKPOINT_FAULTS: tuple[Fault, ...] = (
         "sgl-project/SpecForge issue #104",
         "checkpoint.finite",
         unchecked=_NOT_RUN,
+    ),
+    Fault(
+        "checkpoint-queries-interleaved",
+        Kind.WEIGHTS,
+        "Query heads are stored in another order than the reader takes them, in import and export alike.",
+        "NVIDIA-NeMo/RL PR #2802",
+        "checkpoint.drafted-tokens",
+        companions=_of("special-tokens"),
     ),
 )

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.embedded import embedded_target
+from eagle3_contracts.embedded import NAME, VERSION, embedded_target, golden_root
 from eagle3_contracts.faults.injecting.exports import KEY, Export, Form, draw_weights, export_drafter, mark_ids
 from eagle3_contracts.faults.injecting.files import CodeOnLoading
+from eagle3_contracts.subjects.checkpoints.weights import read_drafter
 from eagle3_contracts.subjects.targets.parts import locate_parts
 from eagle3_contracts.subjects.targets.tensors import find_files
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ENGINES = {"sglang": ">=0.5.17,<0.5.24", "vllm": ">=0.24,<=0.33.0"}
 CONTEXT = 2048
+DRAWN = "drawn-eagle3"
 KEPT = (0, 1)
 """Target ids that the draft vocabulary holds: beginning and end of text of the embedded target."""
 
@@ -31,6 +33,8 @@ class CheckpointInjection:
     """What spoils an export, and what it starts from.
 
     ``changes``: of the contract's drafter, by key; ``engines``: those that it promises. ``write``: how it is written.
+    ``lost``: target ids that the draft vocabulary lacks. ``recorded``: the weights are those of the recorded drafter,
+    else they are drawn, and the contract has another name, since no drafts are recorded of them.
     """
 
     spoil: Callable[[Export], None] = lambda _export: None
@@ -39,13 +43,20 @@ class CheckpointInjection:
     engines: dict[str, str] = field(default_factory=lambda: dict(ENGINES))
     write: Callable[[Export], Path] = Export.write
     lost: tuple[int, ...] = ()
+    recorded: bool = False
 
 
 def inject_checkpoint(fault_id: str, contract: Contract, folder: Path) -> tuple[Contract, Path]:
     """Write the faulty checkpoint; give the contract that it is to be held against, and its folder."""
     injection = CHECKPOINT_INJECTIONS[fault_id]
     contract, export = prepare_export(
-        contract, folder, injection.form, changes=injection.changes, engines=injection.engines, lost=injection.lost
+        contract,
+        folder,
+        injection.form,
+        changes=injection.changes,
+        engines=injection.engines,
+        lost=injection.lost,
+        recorded=injection.recorded,
     )
     injection.spoil(export)
     return contract, injection.write(export)
@@ -59,11 +70,15 @@ def prepare_export(
     changes: dict[str, Any] | None = None,
     engines: dict[str, str] | None = None,
     lost: tuple[int, ...] = (),
+    recorded: bool = False,
 ) -> tuple[Contract, Export]:
     """Give a sound export, not yet written, and the contract that it conforms to."""
     import torch
 
-    contract = promise(contract, engines or ENGINES, changes or {})
+    contract = promise(contract, engines or ENGINES, changes or {}, name=contract.name if recorded else DRAWN)
+    if recorded:
+        weights = read_drafter(golden_root() / NAME / VERSION / "drafter", contract, embedded_target())
+        return contract, export_drafter(contract, weights, folder, form)
     weights = draw_weights(contract, keep=tuple(item for item in KEPT if item not in lost), lose=lost)
     files = find_files(embedded_target())
     name = locate_parts(files, tied=contract.target.tied_embedding)["embedding"]
@@ -72,9 +87,10 @@ def prepare_export(
     return contract, export_drafter(contract, weights, folder, form)
 
 
-def promise(contract: Contract, engines: dict[str, str], changes: dict[str, Any]) -> Contract:
-    """Give the contract with engines that it serves, and another drafter."""
+def promise(contract: Contract, engines: dict[str, str], changes: dict[str, Any], name: str) -> Contract:
+    """Give the contract with engines that it serves, another drafter and another name."""
     document = contract.model_dump(mode="json", by_alias=True, exclude_none=True)
+    document["name"] = name
     document["serving"] = {"engines": engines, "context_length": CONTEXT}
     document["drafter"] |= changes
     return Contract.model_validate_json(json.dumps(document))
@@ -190,6 +206,13 @@ def _normal(name: str) -> Callable[[Export], None]:
     return spoil
 
 
+def _interleave(export: Export) -> None:
+    """Store heads 0, 4, 1, 5, ... of the queries, and o_proj's columns as they were."""
+    heads, name = 8, "midlayer.self_attn.q_proj.weight"
+    stored = export.tensors[name]
+    export.tensors[name] = stored.view(2, heads // 2, -1, stored.shape[-1]).transpose(0, 1).reshape(stored.shape)
+
+
 def _change(name: str, change: Callable[[Tensor], Tensor]) -> Callable[[Export], None]:
     def spoil(export: Export) -> None:
         export.tensors[name] = change(export.tensors[name])
@@ -237,5 +260,6 @@ CHECKPOINT_INJECTIONS: dict[str, CheckpointInjection] = {
     "checkpoint-random-queries": CheckpointInjection(_normal("midlayer.self_attn.q_proj.weight")),
     "checkpoint-dead-mlp": CheckpointInjection(_change("midlayer.mlp.down_proj.weight", lambda tensor: tensor * 0)),
     "checkpoint-nan": CheckpointInjection(_change("norm.weight", lambda tensor: tensor * float("nan"))),
+    "checkpoint-queries-interleaved": CheckpointInjection(_interleave, recorded=True),
 }
 """By fault id."""
