@@ -64,7 +64,7 @@ def _describe(found: Diagnosis) -> Iterator[str]:
         yield from (f"  {line}" for line in _describe_measured(found.measured_as_found, found.reference))
     if found.neighbours:
         yield "not told apart from what was found:"
-        yield from (f"  {item.name}: {item.value} ({item.gain:+.3f} {item.unit} per row)" for item in found.neighbours)
+        yield from (f"  {item.name}: {item.value} (what was found: {item.sure})" for item in found.neighbours)
     if found.fixes:
         yield "to serve it as it was trained:"
         yield from (f"  {line}" for line in found.fixes)

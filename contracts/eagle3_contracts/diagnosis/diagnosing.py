@@ -174,8 +174,7 @@ def _conclude(case: _Case, differences: list[Difference], samples: Sequence[Draf
     else:
         verdict, reasons = _judge_training(case, score)
     neighbours = tuple(_find_neighbours(case)) if verdict is not DraftVerdict.CANNOT_TELL or knows.beyond_doubt else ()
-    if _adjacent(case) or any(item.name == WORDS["taps"] for item in neighbours):
-        reasons.append(_TENSORS_DECIDE)
+    reasons += _say_planes(case, neighbours)
     return Diagnosis(
         verdict,
         case.contract.reference,
@@ -243,9 +242,17 @@ def _find_neighbours(case: _Case) -> Iterator[Neighbour]:
             continue
         comparison = case.compare(case.holding, name, case.found, other)
         if not comparison.beyond_doubt:
-            yield Neighbour(
-                WORDS[name], describe_value(case.contract, name, other.get(name)), -comparison.gain, comparison.unit
-            )
+            value = describe_value(case.contract, name, other.get(name))
+            yield Neighbour(WORDS[name], value, -comparison.gain, str(comparison))
+
+
+def _say_planes(case: _Case, neighbours: Sequence[Neighbour]) -> Iterator[str]:
+    """Say which planes fit about as well, and what decides: nothing that a drafter predicts tells neighbours surely."""
+    near = max((item for item in neighbours if item.name == WORDS["taps"]), key=lambda item: item.gain, default=None)
+    if near is not None:
+        yield f"not told apart from {near.value}: what was found is {near.sure}"
+    if near is not None or _adjacent(case):
+        yield _TENSORS_DECIDE
 
 
 def _adjacent(case: _Case) -> bool:

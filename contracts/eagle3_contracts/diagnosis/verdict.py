@@ -32,13 +32,14 @@ class Difference:
 class Neighbour:
     """A change of one thing that this evidence cannot tell from what was found.
 
-    ``gain``: per held-out row, in nats, or as the share of rows that agree.
+    ``gain``: per held-out row, in nats, or for a training target the share of rows that agree. ``sure``: how sure it
+    is that what was found is better.
     """
 
     name: str
     value: str
     gain: float
-    unit: str = "nats"
+    sure: str
 
 
 @dataclass(frozen=True, slots=True)
