@@ -58,7 +58,7 @@ def test_a_skip_says_why_and_what_to_give(consumer: Consumer) -> None:
 
 def test_a_stage_without_a_subject_is_skipped_and_the_summary_says_so(consumer: Consumer) -> None:
     result = consumer.check_capture(GOOD, "-k", "capture.runs or dataset")
-    result.assert_outcomes(passed=1, skipped=count("dataset"), deselected=count("contract", "capture") - 1)
+    result.assert_outcomes(passed=1, skipped=count("dataset"), deselected=count() - count("dataset") - 1)
     result.stdout.fnmatch_lines(["dataset    not checked: no dataset was given; to check one: *hidden-states PATH"])
 
 

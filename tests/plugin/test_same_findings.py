@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from eagle3_contracts import embedded
+from eagle3_contracts.testing.settings import SUBJECT_SETTINGS
 from support.consumer import BROKEN, LOUD, Consumer
 
 
@@ -31,10 +32,10 @@ def test_on_captures_that_violate_clauses(consumer: Consumer) -> None:
 
 
 def test_on_the_embedded_default(consumer: Consumer) -> None:
-    datasets = [s for s in embedded.embedded_subjects() if s.stage == "dataset"]
-    options = [part for subject in datasets for part in ("--hidden-states", subject.value)]
-    target = ("--target", str(embedded.embedded_target()))
-    by_command = check(consumer, embedded.CONTRACT, "--capture", "embedded", *options, *target)
+    flags = {setting.stage: setting.option.replace("--contract-", "--") for setting in SUBJECT_SETTINGS}
+    subjects = embedded.embedded_subjects()
+    options = [part for subject in subjects for part in (flags[subject.stage], subject.value)]
+    by_command = check(consumer, embedded.CONTRACT, *options, "--target", str(embedded.embedded_target()))
     by_pytest = consumer.findings("--pyargs", "eagle3_contracts.suite", "--contract-subject=embedded")
-    assert len(datasets) > 1
+    assert {subject.stage for subject in subjects} == set(flags)
     assert sort(by_pytest) == sort(by_command["findings"])
