@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import BAD, NOT_FINITE, STRANGE, ZEROS, LoaderEvidence, LoaderRun, Problem
+from eagle3_contracts.evidence import BAD, STRANGE, ZEROS, LoaderEvidence, Problem
 from support.judging.cases import Case
 from support.judging.documents import toy_contract
-from support.judging.loader_evidence import edited, left_out, overlong, rows, run, samples, sound_loader, take
-
-NEEDS = sound_loader(runs={}, problems=(Problem("needs", "writing states needs torch", "pip install torch"),))
-ABSENT = dataclasses.replace(NEEDS, runs={})
-CRASHED = sound_loader(
-    runs={}, problems=(Problem("crashed", "the factory raised KeyError: 'planes'", "mend the code under test"),)
+from support.judging.loader_changes import (
+    ABSENT,
+    BROKEN,
+    EMBEDDED,
+    FILTERED,
+    KNOWN,
+    ONE,
+    RAISES,
+    UNKNOWN,
+    WIDE,
+    bad,
+    cut_in_front,
+    end_trained,
+    ends,
+    first_column,
+    infected,
+    mask_at,
+    moved,
+    overlong_alone,
+    padded_mask,
+    replaced,
+    without,
 )
-BROKEN = dataclasses.replace(CRASHED, runs={})
-RAISES = sound_loader(sound=run(rows=None, refusal="AttributeError: no attribute 'start_file_idx'"))
-UNKNOWN = dataclasses.replace(
-    ABSENT, problems=(Problem("unsupported", "no samples can be written in the format 'mine'", "give Loader(write=)"),)
-)
-EMBEDDED = sound_loader(stored=("embed", "low", "mid", "high"))
+from support.judging.loader_evidence import edited, left_out, overlong, rows, run, sound_loader, take
 
 
 def case(
@@ -33,75 +43,6 @@ def case(
     found = tuple(expected.split(", "))
     return Case(f"loader.{clause_id}", name, found, evidence or sound_loader(), contract or toy_contract())
 
-
-def bad(scenario: str, outcome: LoaderRun) -> LoaderEvidence:
-    """Give evidence with one outcome for one scenario."""
-    evidence: LoaderEvidence = sound_loader(runs={scenario: outcome})
-    return evidence
-
-
-def moved(by: int) -> LoaderRun:
-    """Give a run in which the states of the bad sample, and of all after it, are moved against their tokens."""
-    found = rows()
-    late = found.sample[:, 0] >= BAD
-    position = np.where(late[:, None], np.roll(found.position, by, axis=0), found.position)
-    sample = np.where(late[:, None], np.roll(found.sample, by, axis=0), found.sample)
-    return run(rows=dataclasses.replace(found, sample=sample, position=position))
-
-
-def infected(*, trained: bool = True) -> LoaderRun:
-    """Give a run in which rows of the bad sample hold NaN."""
-    found = rows()
-    sick = (found.sample[:, 0] == BAD) & (found.position[:, 0] > 5)
-    sample = np.where(sick[:, None], NOT_FINITE, found.sample)
-    return run(rows=dataclasses.replace(found, sample=sample, trained=found.trained & (trained | ~sick)))
-
-
-def replaced() -> LoaderRun:
-    """Give a run in which the first sample stands in the bad one's place."""
-    found = rows(without=BAD)
-    again = np.flatnonzero(found.sample[:, 0] == 0)
-    both = take(found, np.concatenate([np.arange(len(found)), again]))
-    return run(rows=both, reports=("printed: ERROR Failed to load data_1.ckpt",))
-
-
-def padded_mask(trained: Any) -> Any:
-    """Count padding rows too."""
-    return trained | (np.arange(len(trained)) >= len(trained) - 2)
-
-
-def mask_at(shift: int) -> Any:
-    """Give l[t + shift] for every row, and zeros for padding."""
-    found, written = rows(), samples()
-    pairs = zip(found.sample[:, 0], found.position[:, 0] + shift, strict=True)
-    return np.array([sample >= 0 and at < written[sample].length and written[sample].mask[at] for sample, at in pairs])
-
-
-def first_column(values: Any, by: int) -> Any:
-    """Move the first plane against the others."""
-    return np.column_stack([values[:, :1] + by * (values[:, :1] >= 0), values[:, 1:]])
-
-
-def cut_in_front() -> LoaderRun:
-    """Give a run that keeps the first tokens and the last states of a sample that is too long."""
-    whole = overlong().rows
-    assert whole is not None
-    own = whole.sample == BAD
-    return overlong(rows=dataclasses.replace(whole, position=whole.position + 7 * own))
-
-
-def without(scenario: str) -> LoaderEvidence:
-    """Give evidence in which a scenario does not apply."""
-    evidence = sound_loader()
-    runs = {name: found for name, found in evidence.runs.items() if name != scenario}
-    told: LoaderEvidence = dataclasses.replace(evidence, runs=runs, skipped={scenario: "files keep token ids once"})
-    return told
-
-
-VOCABULARY = np.arange(64) < 32
-TARGETS = np.concatenate([rows().tokens[1:], [0]])
-KNOWN = edited(targets=np.where(TARGETS < 32, TARGETS, 40), vocabulary=VOCABULARY)
-FILTERED = edited(targets=TARGETS, vocabulary=VOCABULARY, trained=lambda trained: trained & VOCABULARY[TARGETS])
 
 WIRING: tuple[Case, ...] = (
     case("runs", "gives step zero", "must passed"),
@@ -134,6 +75,7 @@ WIRING: tuple[Case, ...] = (
     case("fc-input", "a plane is not stored", "must errored", sound_loader(stored=("low", "mid", "final"))),
     case("fc-input", "zeros alone", "must errored", edited(plane=lambda plane: plane * 0 + ZEROS)),
     case("fc-input", "was not run", "must errored", ABSENT),
+    case("fc-input", "one plane", "must failed", edited(), ONE),
     case("row-identity", "of one token", "must passed"),
     case("row-identity", "one plane moved", "must failed", edited(position=lambda position: first_column(position, 1))),
     case("row-identity", "nothing placed", "must errored", edited(sample=lambda sample: sample * 0 + STRANGE)),
@@ -146,10 +88,16 @@ WIRING: tuple[Case, ...] = (
 
 ALIGNMENT: tuple[Case, ...] = (
     case("token-shift", "shifted once", "must passed"),
+    case("token-shift", "shifted once, with rows at the ends", "must passed", ends()),
+    case("token-shift", "one of several that are accepted", "must passed", contract=WIDE),
+    case("token-shift", "one of several, with rows at the ends", "must passed", ends(), WIDE),
     case("token-shift", "not shifted", "must failed", edited(tokens=lambda tokens: np.maximum(tokens - 1, 0))),
     case("token-shift", "of another sample", "must failed", edited(tokens=lambda tokens: np.roll(tokens, 20))),
     case("token-shift", "nothing placed", "must errored", edited(sample=lambda sample: sample * 0 + STRANGE)),
     case("target-shift", "shifted once", "must passed"),
+    case("target-shift", "shifted once, with rows at the ends", "must passed", ends()),
+    case("target-shift", "one of several that are accepted", "must passed", contract=WIDE),
+    case("target-shift", "one of several, with rows at the ends", "must passed", ends(), WIDE),
     case("target-shift", "not shifted", "must failed", edited(position=lambda p: np.column_stack([p[:, :3], p[:, 0]]))),
     case("target-shift", "none given", "must errored", edited(last_dtype=None)),
     case(
@@ -161,6 +109,7 @@ ALIGNMENT: tuple[Case, ...] = (
     ),
     case("mask-shift", "l[t+1]", "must passed"),
     case("mask-shift", "l[t+1], targets outside the vocabulary excused", "must passed", FILTERED),
+    case("mask-shift", "l[t+1], with rows at the ends", "must passed", ends()),
     case("mask-shift", "shifted twice", "must failed", edited(trained=mask_at(2))),
     case("mask-shift", "of another sample", "must failed", edited(trained=lambda trained: np.roll(trained, 20))),
     case("mask-shift", "nothing trained", "must failed", edited(trained=lambda trained: trained & False)),
@@ -194,9 +143,12 @@ PACKS: tuple[Case, ...] = (
     ),
     case("packing", "was not run", "must errored", ABSENT),
     case("padding", "not trained", "must passed"),
+    case("padding", "not trained, with rows at the ends", "must passed", ends()),
+    case("padding", "trained at an end", "must failed", end_trained()),
     case("padding", "trained", "must failed", edited(trained=padded_mask)),
     case("padding", "no mask", "must errored", edited(masked=False)),
     case("truncation", "cut as one", "must passed"),
+    case("truncation", "cut as one, without last hidden", "must passed", bad("overlong", overlong_alone())),
     case("truncation", "refused", "must passed", bad("overlong", overlong(rows=None, refusal="ValueError: too long"))),
     case(
         "truncation",
@@ -209,6 +161,8 @@ PACKS: tuple[Case, ...] = (
     case("truncation", "no length known", "must skipped", without("overlong")),
     case("truncation", "raises", "must errored", RAISES),
     case("coverage", "each once", "should passed"),
+    case("coverage", "each once, with rows at the ends", "should passed", ends()),
+    case("coverage", "one of several shifts, with rows at the ends", "should passed", ends(), WIDE),
     case("coverage", "one lost", "should failed", sound_loader(sound=run(rows=rows(without=3)))),
     case(
         "coverage",

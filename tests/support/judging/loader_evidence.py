@@ -77,6 +77,24 @@ def overlong(**changes: Any) -> LoaderRun:
     return dataclasses.replace(LoaderRun(written, take(found, keep)), **changes)
 
 
+def with_ends(**changes: Any) -> LoadedRows:
+    """Give rows that end every sample with one that has no token or final state beside it, as SpecForge's do."""
+    found = rows()
+    last = np.array([int(np.flatnonzero(found.sample[:, 0] == number)[-1]) for number in range(len(LENGTHS))])
+    order = np.sort(np.concatenate([np.arange(len(found)), last]), kind="stable")
+    whole = take(found, order)
+    ends = np.flatnonzero(np.diff(order, prepend=-1) == 0)
+    for values, fill in ((whole.tokens, 0), (whole.trained, False)):
+        values[ends] = fill
+    whole.position[ends, :FED] += 1
+    for codes in (whole.sample, whole.plane, whole.position):
+        codes[ends, FED] = ZEROS
+    assert whole.positions is not None
+    whole.positions[ends] += 1
+    whole.place[:] = np.arange(len(whole))
+    return dataclasses.replace(whole, **changes)
+
+
 def take(found: LoadedRows, keep: Any) -> LoadedRows:
     """Give some of the rows."""
     names = ("sample", "plane", "position", "tokens", "trained", "documents", "batch", "place", "positions")

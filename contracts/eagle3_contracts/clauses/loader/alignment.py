@@ -20,7 +20,7 @@ from eagle3_contracts.clauses.loader.anchors import (
 from eagle3_contracts.clauses.loader.runs import find_obstacle, sound_rows
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import Codes, Flags, LoadedRows, LoaderEvidence, LoaderRun
+from eagle3_contracts.evidence import Codes, Flags, LoadedRows, LoaderEvidence, LoaderRun, Sentinel
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
@@ -35,7 +35,7 @@ def check_token_shift(clause: Clause, contract: Contract, evidence: LoaderEviden
     rows, samples, accepted = sound_rows(evidence), evidence.runs["sound"].samples, contract.alignment.token
     anchors = find_anchors(rows, samples)
     shifts = token_shifts(rows, anchors, samples, accepted[0])
-    due = anchors.placed & (anchors.position + min(accepted) < lengths_of(anchors, samples))
+    due = _have_successors(anchors, samples, _most_common(shifts, accepted))
     hint = "shift the token once, in the loader or in the model and never in both: input_ids[1:] beside hidden[:-1]"
     return [_judge_shifts(clause, evidence, rows, (shifts, due), accepted, ("token", "x"), hint)]
 
@@ -52,9 +52,9 @@ def check_target_shift(clause: Clause, contract: Contract, evidence: LoaderEvide
         return [(obstacle or _UNPLACED).finding(clause, evidence.subject)]
     samples, accepted = evidence.runs["sound"].samples, contract.alignment.target
     anchors = find_anchors(rows, samples)
-    due = anchors.placed & (anchors.position + min(accepted) < lengths_of(anchors, samples))
+    shifts = target_shifts(rows, anchors)
     hint = "the final state is shifted as the token is, once: the row's target is what follows its token"
-    shifted = (target_shifts(rows, anchors), due)
+    shifted = (shifts, _have_successors(anchors, samples, _most_common(shifts, accepted)))
     return [_judge_shifts(clause, evidence, rows, shifted, accepted, ("final state", "y"), hint)]
 
 
@@ -149,8 +149,23 @@ def check_mask_shift(clause: Clause, contract: Contract, evidence: LoaderEvidenc
 
 def due_rows(contract: Contract, rows: LoadedRows, anchors: Anchors, run: LoaderRun) -> Flags:
     """Mark the rows that have a token and a final state beside them in their own sample."""
-    reach = max(min(contract.alignment.token), min(contract.alignment.target) if rows.last_dtype else 0)
-    due: Flags = anchors.placed & (anchors.position + reach < lengths_of(anchors, run.samples))
+    return _have_successors(anchors, run.samples, max(usual_shifts(contract, rows, anchors, run)))
+
+
+def usual_shifts(contract: Contract, rows: LoadedRows, anchors: Anchors, run: LoaderRun) -> tuple[int, int]:
+    """Give the accepted shifts of token and final state that most rows show; 0 for a final state that is not given."""
+    token, target = contract.alignment.token, contract.alignment.target
+    states = 0 if rows.last_dtype is None else _most_common(target_shifts(rows, anchors), target)
+    return _most_common(token_shifts(rows, anchors, run.samples, token[0]), token), states
+
+
+def _most_common(shifts: Codes, accepted: Sequence[int]) -> int:
+    return max(accepted, key=lambda shift: int((shifts == shift).sum()))
+
+
+def _have_successors(anchors: Anchors, samples: Sequence[Sentinel], shift: int) -> Flags:
+    """Mark the rows t whose sample goes on to t + shift."""
+    due: Flags = anchors.placed & (anchors.position + shift < lengths_of(anchors, samples))
     return due
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eagle3_contracts.clauses.loader.alignment import due_rows
+from eagle3_contracts.clauses.loader.alignment import due_rows, usual_shifts
 from eagle3_contracts.clauses.loader.anchors import (
     find_anchors,
-    lengths_of,
     name_row,
     target_shifts,
     token_shifts,
@@ -120,7 +119,7 @@ def check_coverage(clause: Clause, contract: Contract, evidence: LoaderEvidence)
     anchors = find_anchors(rows, run.samples)
     due = due_rows(contract, rows, anchors, run)
     seen = Counter(zip(anchors.sample[due].tolist(), anchors.position[due].tolist(), strict=True))
-    reach = min(contract.alignment.token)
+    reach = max(usual_shifts(contract, rows, anchors, run))
     wanted = {(number, at) for number, sample in enumerate(run.samples) for at in range(sample.length - reach)}
     lost, twice = sorted(wanted - seen.keys()), sorted(key for key, count in seen.items() if count > 1)
     told = [f"{len(keys)} of {len(wanted)} rows {what}: {_say_samples(keys)}"
@@ -165,12 +164,11 @@ def _judge_cut(clause: Clause, contract: Contract, evidence: LoaderEvidence, run
         raise LookupError("no rows: asked before")
     anchors = find_anchors(rows, run.samples)
     token = token_shifts(rows, anchors, run.samples, contract.alignment.token[0])
-    usual = _usual_shifts(contract, evidence)
+    shown = _shown_shifts(contract, evidence)
     own = anchors.belongs_to(BAD)
-    late = anchors.placed & (anchors.position + min(contract.alignment.token) >= lengths_of(anchors, run.samples))
-    wrong = (token != usual[0]) | late | ~anchors.placed
+    wrong = (token != shown[0]) | ~anchors.placed
     if rows.last_dtype is not None:
-        wrong |= target_shifts(rows, anchors) != usual[1]
+        wrong |= target_shifts(rows, anchors) != shown[1]
     bad = np.flatnonzero(own & rows.trained & wrong)
     kept = anchors.position[own & anchors.placed]
     silent = not len(kept) and not run.reports
@@ -193,8 +191,8 @@ def _judge_cut(clause: Clause, contract: Contract, evidence: LoaderEvidence, run
     )  # fmt: skip
 
 
-def _usual_shifts(contract: Contract, evidence: LoaderEvidence) -> tuple[int, int]:
-    """Give the shifts of token and final state that most rows of the sound dataset show."""
+def _shown_shifts(contract: Contract, evidence: LoaderEvidence) -> tuple[int, int]:
+    """Give the shifts of token and final state that most rows of the sound dataset show, accepted or not."""
     rows, run = sound_rows(evidence), evidence.runs["sound"]
     anchors = find_anchors(rows, run.samples)
     due = due_rows(contract, rows, anchors, run)
