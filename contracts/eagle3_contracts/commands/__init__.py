@@ -11,6 +11,8 @@ COMMANDS = {
     "inspect": ("inspection", "describe a dataset without a contract, and name the contracts that can fit"),
     "check": ("checking", "check subjects against a contract"),
     "diagnose": ("diagnosis", "tell whether a drafter is wired wrong, was trained on wrong targets or too little"),
+    "new": ("writing", "write a contract from a target's config.json and a trainer's conventions, and measure states"),
+    "stamp": ("writing", "write beside a dataset or a checkpoint what the contract says of it"),
     "record": ("golden", "make a golden recording again from its stored weights (refused where CI is set)"),
     "faults": ("faults", "list the deliberate defects that prove what each clause catches"),
 }

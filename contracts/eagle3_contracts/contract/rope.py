@@ -24,6 +24,9 @@ _OPTIONAL: dict[str, frozenset[str]] = {
     "yarn": frozenset({"beta_fast", "beta_slow", "mscale", "mscale_all_dim", "attention_factor", "truncate"}),
     "longrope": frozenset({"factor", "attention_factor"}),
 }
+SCALING_OF = {kind: required | _OPTIONAL.get(kind, frozenset()) for kind, required in _REQUIRED.items()}
+"""The parameters that each kind of scaling takes."""
+
 _SCALING = frozenset().union(*_REQUIRED.values(), *_OPTIONAL.values())
 
 

@@ -74,7 +74,8 @@ class CheckpointEvidence:
     form's own table (t2d). ``d2t`` [D] and ``t2d`` [V]: None if absent or not integers. ``special_tokens``: what a
     drafter must be able to draft, label to target id. ``responses``: by canonical name, the relative L2 by which the
     logits move when the tensor is perturbed; empty if it was not run (``problems`` of kind perturbation or needs, or
-    ``notes``, say why). ``scan``: headers reads no values but the vocabulary's.
+    ``notes``, say why). ``scan``: headers reads no values but the vocabulary's. ``stamps``: what files say of the
+    contract that they were made by, by file.
     """
 
     subject: str
@@ -91,6 +92,7 @@ class CheckpointEvidence:
     drafted: DraftedComparison | None = None
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    stamps: Mapping[str, Any] = field(default_factory=dict)
 
     def canonical(self) -> dict[str, WeightRecord]:
         """Give the tensors by canonical name, idle ones left out."""

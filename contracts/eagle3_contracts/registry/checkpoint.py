@@ -23,6 +23,13 @@ CHECKPOINT = (
         "vllm-project/speculators issue #1114: a key that no table renames leaves random weights behind.",
     ),
     Clause(
+        "checkpoint.declaration",
+        Level.MUST,
+        "What the files say of the contract that they were made by is what this contract says.",
+        "SpecForge 0.2.0 does not export the ids of its run, speculators 0.4 exports none: the layout a drafter was "
+        "trained on is lost unless something beside the weights says it.",
+    ),
+    Clause(
         "checkpoint.tensors-present",
         Level.MUST,
         "Every tensor that the drafter consists of is there, or the target lends it.",

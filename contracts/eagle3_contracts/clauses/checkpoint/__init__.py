@@ -1,5 +1,6 @@
 """The ``checkpoint.*`` clauses on ``CheckpointEvidence``: files, tensors, vocabulary, and what each engine reads."""
 
+from eagle3_contracts.clauses.checkpoint.declaration import check_declaration
 from eagle3_contracts.clauses.checkpoint.embedding import check_embedding, check_tied_embeddings
 from eagle3_contracts.clauses.checkpoint.engines import (
     check_bias_flags,
@@ -39,6 +40,7 @@ __all__ = [
     "check_d2t_ids",
     "check_d2t_reading",
     "check_dead_tensors",
+    "check_declaration",
     "check_draft_vocabulary",
     "check_drafted_tokens",
     "check_dtypes",

@@ -12,8 +12,10 @@ from packaging.version import InvalidVersion
 
 from eagle3_contracts.clauses.dataset.files import find_obstacle
 from eagle3_contracts.clauses.obstacles import Obstacle
+from eagle3_contracts.clauses.stamps import judge_stamp, say_assumed
 from eagle3_contracts.clauses.states import declared_candidate, say_candidate
 from eagle3_contracts.contract import Contract
+from eagle3_contracts.contract.stamp import STAMP_FILE, stamp_of_dataset, stamp_tokens, unknown_samples
 from eagle3_contracts.dialects import NotVerified, find_dialect
 from eagle3_contracts.evidence import DatasetEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
@@ -28,7 +30,8 @@ def check_declaration(clause: Clause, contract: Contract, evidence: DatasetEvide
     said = [*_norm_flag(clause, contract, evidence), *_stamp(clause, contract, evidence)]
     said += _layer_ids(clause, contract, evidence)
     if not said:
-        reason = f"files of format {evidence.format} say nothing of what they hold here"
+        assumed = say_assumed(stamp_of_dataset(contract, evidence.format))
+        reason = f"files of format {evidence.format} say nothing of what they hold here: {assumed}"
         return [Obstacle(reason, skips=True).finding(clause, evidence.subject)]
     return [item for item in said if item.verdict is not Verdict.PASSED] or said
 
@@ -60,24 +63,62 @@ def _norm_flag(clause: Clause, contract: Contract, evidence: DatasetEvidence) ->
 
 
 def _stamp(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> Iterator[Finding]:
-    """Hold the stamp's contract against this one."""
+    """Hold the stamp against the contract, the files' headers, and the token ids that were read."""
     stamp = evidence.declared.get("stamp")
-    named = stamp.get("contract") if isinstance(stamp, dict) else None
-    if named is None:
+    if not isinstance(stamp, dict):
         return
-    holds = named == contract.reference
+    where = Where(file=STAMP_FILE)
+    declared = stamp_of_dataset(contract, evidence.format)
+    yield from judge_stamp(clause, evidence.subject, "dataset", stamp, declared, where)
+    yield from _stamped_dtype(clause, stamp, evidence)
+    yield from _stamped_tokens(clause, stamp, evidence)
+
+
+def _stamped_dtype(clause: Clause, stamp: dict[str, Any], evidence: DatasetEvidence) -> Iterator[Finding]:
+    """Fail if the files are stored in another dtype than when they were stamped."""
+    said = stamp.get("dtype")
+    stored = sorted({dtype for signature in evidence.signatures for dtype in signature.dtypes})
+    if said is None or not stored or stored == [said]:
+        return
     yield clause.find(
-        Verdict.PASSED if holds else Verdict.FAILED,
+        Verdict.FAILED,
         evidence.subject,
-        observed=f"the dataset is stamped for {str(named)[:80]}",
-        expected=f"a stamp for {contract.reference}, or none",
-        where=Where(file="eagle3-contract.json"),
-        measure=0.0 if holds else 1.0,
+        observed=f"the files store {' and '.join(stored)}",
+        expected=f"{str(said)[:40]}, as stamped",
+        where=Where(file=STAMP_FILE, flag="dtype"),
+        measure=float(len(stored)),
         bound=0.0,
-        hint=""
-        if holds
-        else f"check it against the contract it was made for, or see what changed: `eagle3-contracts diff "
-        f"{str(named)[:80]} {contract.reference}`",
+        hint="the states were converted after they were stamped: capture them again, or stamp what they are now",
+    )
+
+
+def _stamped_tokens(clause: Clause, stamp: dict[str, Any], evidence: DatasetEvidence) -> Iterator[Finding]:
+    """Fail for token ids that were not there when the dataset was stamped, or samples that are there no longer."""
+    tokens = stamp.get("tokens")
+    if not isinstance(tokens, dict):
+        return
+    where = Where(file=STAMP_FILE, flag="tokens")
+    counts = {digest: tally.count for digest, tally in evidence.token_digests.items()}
+    unknown = unknown_samples(tokens, counts)
+    whole = evidence.scan != "sample" or evidence.files_read == evidence.files_found
+    told = ""
+    if unknown:
+        first = evidence.token_digests[unknown[0]].first
+        where = Where(file=first[0].file if first else STAMP_FILE, flag="tokens")
+        told = f"{len(unknown)} of {len(counts)} samples read have token ids that were not stamped"
+    elif whole and tokens.get("samples") != evidence.samples:
+        told = f"{evidence.samples} samples, and {str(tokens.get('samples'))[:20]} were stamped"
+    elif whole and counts and stamp_tokens(counts)["digest"] != tokens.get("digest"):
+        told = "the token ids of all samples have another digest than when they were stamped"
+    yield clause.find(
+        Verdict.FAILED if told else Verdict.PASSED,
+        evidence.subject,
+        observed=told or f"the token ids of {len(counts)} samples read are those that were stamped",
+        expected="the samples that were stamped",
+        where=where,
+        measure=float(max(1, len(unknown))) if told else 0.0,
+        bound=0.0,
+        hint="files were added, lost or replaced: restore the dataset, or stamp what it is now" if told else "",
     )
 
 

@@ -42,6 +42,13 @@ CHECKPOINT_FAULTS: tuple[Fault, ...] = (
         unchecked=_TENSORS,
     ),
     Fault(
+        "checkpoint-stamped-for-other-planes",
+        Kind.LAYER,
+        "The drafter was made by a version of the contract with other boundaries, as its stamp says.",
+        "SpecForge 0.2.0, whose export leaves out the ids of the run (training/model_loading.py)",
+        "checkpoint.declaration",
+    ),
+    Fault(
         "checkpoint-head-missing",
         Kind.WEIGHTS,
         "lm_head was left out although the draft vocabulary is the drafter's own.",

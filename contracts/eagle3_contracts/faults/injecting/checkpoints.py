@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eagle3_contracts.contract import Contract
+from eagle3_contracts.contract.stamp import STAMP_KEY, stamp_of_checkpoint
 from eagle3_contracts.embedded import NAME, VERSION, embedded_target, golden_root
 from eagle3_contracts.faults.injecting.exports import KEY, Export, Form, draw_weights, export_drafter, mark_ids
 from eagle3_contracts.faults.injecting.files import CodeOnLoading
@@ -223,10 +224,18 @@ def _change(name: str, change: Callable[[Tensor], Tensor]) -> Callable[[Export],
 _JOINT = {"fc": {"bias": False, "input_norm": "joint"}}
 _YARN = {"rope": {"theta": 50000.0, "type": "yarn", "factor": 4.0, "original_max_position": 512}}
 
+
+def _stamp_deeper(export: Export) -> None:
+    """Stamp the export by a version of its contract whose planes lie one layer deeper."""
+    stamp = stamp_of_checkpoint(export.contract)
+    export.config[STAMP_KEY] = {**stamp, "boundaries": [boundary + 1 for boundary in stamp["boundaries"]]}
+
+
 CHECKPOINT_INJECTIONS: dict[str, CheckpointInjection] = {
     "checkpoint-pickle-with-code": CheckpointInjection(write=_write_code),
     "checkpoint-shard-cut-off": CheckpointInjection(write=_write_half),
     "checkpoint-names-of-no-tool": CheckpointInjection(lambda export: _rename(export, "midlayer.", "decoder.0.")),
+    "checkpoint-stamped-for-other-planes": CheckpointInjection(_stamp_deeper),
     "checkpoint-head-missing": CheckpointInjection(_lose_head),
     "checkpoint-names-not-translated": CheckpointInjection(
         lambda export: _rename(export, "layers.0.", "midlayer."), "speculators", engines={"vllm": ENGINES["vllm"]}

@@ -18,6 +18,7 @@ from eagle3_contracts.subjects.checkpoints.lending import hold_against_target
 from eagle3_contracts.subjects.checkpoints.recognition import recognise
 from eagle3_contracts.subjects.checkpoints.running import run_drafter
 from eagle3_contracts.subjects.checkpoints.special_tokens import find_special_tokens
+from eagle3_contracts.subjects.checkpoints.stamps import read_stamps
 from eagle3_contracts.subjects.checkpoints.values import read_values
 from eagle3_contracts.subjects.datasets.safetensors_files import open_safetensors
 from eagle3_contracts.subjects.datasets.stored import (
@@ -47,6 +48,7 @@ class Opened:
     folder: Folder
     tensors: Mapping[str, tuple[str, StoredTensor]]
     problems: tuple[Problem, ...]
+    metadata: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
 
 
 def read_checkpoint_evidence(contract: Contract, subject: Subject, options: Options) -> CheckpointEvidence:
@@ -71,6 +73,7 @@ def read_checkpoint_evidence(contract: Contract, subject: Subject, options: Opti
         d2t=_read_d2t(opened, problems),
         t2d=_read_t2d(opened),
         special_tokens=find_special_tokens(_target_folder(options), opened.folder.root),
+        stamps=read_stamps(opened.folder.root, config, opened.metadata, problems),
         problems=tuple(problems),
     )
     if options.scan == "headers":
@@ -85,9 +88,10 @@ def open_checkpoint(path: Path) -> Opened:
     folder = open_folder(path)
     problems = list(folder.problems)
     tensors: dict[str, tuple[str, StoredTensor]] = {}
+    metadata: dict[str, Mapping[str, str]] = {}
     for found in folder.files:
         try:
-            values = _open_file(found)
+            values, metadata[found.name] = _open_file(found)
         except UnreadableError as error:
             remedy = _REMEDIES.get(error.problem.kind, error.problem.remedy)
             problems.append(dataclasses.replace(error.problem, remedy=remedy))
@@ -100,18 +104,20 @@ def open_checkpoint(path: Path) -> Opened:
                 where = Where(file=found.name, tensor=name)
                 problems.append(Problem("corrupt", reason, "keep one copy of each tensor", where))
             tensors[name] = (found.name, value)
-    return Opened(folder, tensors, tuple(problems))
+    return Opened(folder, tensors, tuple(problems), metadata)
 
 
-def _open_file(found: FoundFile) -> Mapping[str, Any]:
+def _open_file(found: FoundFile) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """Give the values of a file by name, and its metadata."""
     if found.suffix == ".safetensors":
-        return open_safetensors(found).values
+        entry = open_safetensors(found)
+        return entry.values, entry.metadata
     entries = open_torch(found, sums=False)
     if len(entries) != 1:
         raise UnreadableError(
             "unknown-format", "a list where a state_dict belongs", "save a state_dict", Where(found.name)
         )
-    return entries[0].values
+    return entries[0].values, {}
 
 
 def _rename(opened: Opened, form: str | None) -> tuple[dict[str, str], list[Problem]]:

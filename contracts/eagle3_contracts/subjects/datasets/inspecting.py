@@ -79,7 +79,7 @@ def find_misfits(contract: Contract, evidence: DatasetEvidence) -> list[str]:
     if len(planes) != len(evidence.planes):
         return reasons
     for plane, record in zip(planes, evidence.planes, strict=True):
-        embedding = _is_embedding(record)
+        embedding = tell_embedding(record)
         if embedding is not None and embedding is not (plane.boundary == 0):
             found = "an embedding output" if embedding else "no embedding output"
             reasons.append(f"plane {plane.name}: {found}, declared is boundary {plane.boundary}")
@@ -107,7 +107,7 @@ def _header_misfits(contract: Contract, evidence: DatasetEvidence, planes: int) 
     return reasons
 
 
-def _is_embedding(record: PlaneRecord) -> bool | None:
+def tell_embedding(record: PlaneRecord) -> bool | None:
     """Tell whether a plane is the embedding's output, from repeated tokens; None if that cannot be told."""
     if record.repeat_pairs < _LEAST_PAIRS:
         return None
@@ -138,7 +138,7 @@ def _describe_plane(index: int, record: PlaneRecord) -> dict[str, Any]:
         "zero_rows": record.zero.count,
         "repeated_tokens": record.repeat_pairs,
         "share_bit_identical": share,
-        "embedding_output": _is_embedding(record),
+        "embedding_output": tell_embedding(record),
     }
 
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from eagle3_contracts.contract.stamp import STAMP_FILE
 from eagle3_contracts.evidence import Problem
 from eagle3_contracts.findings import Where
 from eagle3_contracts.subjects.datasets.arrow import ArrowRows, find_arrow, open_arrow, read_json
 from eagle3_contracts.subjects.datasets.stored import UnreadableError
-
-STAMP = "eagle3-contract.json"
-"""A stamp beside the data: ``{"contract": "NAME@VERSION", "format": "specforge"}``."""
 
 _JSON_CAP = 64 << 20
 """Bytes; speculators' sample_lengths.json has one line for each sample."""
@@ -104,6 +102,9 @@ def read_neighbours(folder: Path) -> Neighbours:
     """Read what lies beside the samples of a folder."""
     finder = _Finder(folder)
     found = {name: finder.table(f"{name}.json") for name in ("data_config", "sample_lengths", "dataset")}
-    stamp = finder.table(STAMP)
+    stamp = finder.table(STAMP_FILE)
+    if stamp is None and folder.name == "hidden_states":
+        above = _Finder(folder.parent, finder.problems)
+        stamp = above.table(STAMP_FILE)
     arrow = finder.arrow()
     return Neighbours(**found, stamp=stamp, arrow=arrow, problems=tuple(finder.problems))

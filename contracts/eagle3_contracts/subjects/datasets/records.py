@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from eagle3_contracts.contract.stamp import digest_ids
 from eagle3_contracts.evidence import DatasetEvidence, PlaneRecord, Problem, Signature, Tally
 from eagle3_contracts.findings import Where
 from eagle3_contracts.numerics import QuantileSketch
@@ -100,7 +101,7 @@ def _token_facts(ids: npt.NDArray[np.int64], place: str) -> dict[str, Any]:
         "tokens_below_zero": Tally(
             len(below), tuple(Where(file=place, token=int(token)) for token in below[:KEPT_PLACES])
         ),
-        "token_digests": {hashlib.blake2b(ids.tobytes(), digest_size=16).hexdigest(): Tally(1, (Where(file=place),))},
+        "token_digests": {digest_ids(ids.tobytes()): Tally(1, (Where(file=place),))},
     }
     if ids.size:
         highest = int(ids.argmax())
