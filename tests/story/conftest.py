@@ -28,5 +28,5 @@ def kimi_school(tmp_path_factory: pytest.TempPathFactory) -> School:
 def embedded_school() -> School:
     contract = load_contract(CONTRACT)
     target = open_target(str(embedded_target()), contract)
-    language, draw = Language(LANGUAGE_SEED), random.Random(808)
+    language, draw = Language(LANGUAGE_SEED), random.Random(808)  # noqa: S311 (a language, no secret)
     return School(contract, target, [target.reference(language.sequence(40, draw)[0]) for _ in range(48)])

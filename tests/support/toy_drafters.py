@@ -42,7 +42,7 @@ class School:
         boundaries: tuple[int, ...],
         *,
         seed: int = 0,
-        updates: int = 200,
+        updates: int = 160,
         steps: int = 1,
         logits: Logits = lambda states: states.logits,
         lessons: slice = slice(None),
@@ -56,7 +56,7 @@ class School:
             )
             for item in self.states[lessons]
         ]
-        recipe = DraftRecipe(seed=seed, updates=updates, batch=8, rate=5e-3, warmup=20, steps=steps)
+        recipe = DraftRecipe(seed=seed, updates=updates, batch=6, rate=8e-3, warmup=20, steps=steps)
         return train_drafter(self.contract, made, recipe, self.embedding)
 
     def double_norm(self, states: ReferenceStates) -> Array:

@@ -24,7 +24,7 @@ BEYOND = 2
 """Rows at a sample's end that are left out, so that every shift is scored on the same rows."""
 FLOOR_SHARE = 0.01
 """Probability spread evenly over the vocabulary, so that a token outside the draft vocabulary has a likelihood too."""
-SHARPNESS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+SHARPNESS = (0.35, 0.5, 0.7, 1.0, 1.4)
 """Factors on the logits of which the best one is taken: a drafter that is too sure of itself, as after many epochs on
 the same samples, gains by any wiring that blurs it, and that is no sign of a wrong one."""
 _PACKED_ROWS = 320

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class TensorFiles:
     def __contains__(self, name: str) -> bool:
         return name in self.tensors
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         """How many numbers all tensors hold together."""
         return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
