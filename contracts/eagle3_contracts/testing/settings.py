@@ -70,7 +70,8 @@ class Setting:
 CONTRACT = Setting("--contract", "the contract: NAME, NAME@VERSION or the path of a .toml file", "NAME")
 CAPTURE = Setting(
     "--contract-capture",
-    "capture code under test: module:function, transformers, or embedded (repeatable)",
+    "capture code under test: module:function, file.py:function (a trailing () marks a factory called with the "
+    "contract), transformers[+DTYPE][:PATH], or embedded (repeatable)",
     "CODE",
     stage="capture",
     many=True,
@@ -213,4 +214,5 @@ def anchor(setting: Setting, value: str, base: Path) -> str:
         return str(base / value)
     if file.endswith(".py"):
         return f"{base / file}:{function}"
-    return f"{head}:{base / tail}" if tail and os.path.lexists(base / tail) else value
+    built_in = head.partition("+")[0] == "transformers"
+    return f"{head}:{base / tail}" if built_in and tail and os.path.lexists(base / tail) else value
