@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from eagle3_contracts.commands.printing import print_json, print_lines
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.reports.json_report import encode_report
-from eagle3_contracts.reports.terminal import describe_counts, describe_finding, describe_unchecked
+from eagle3_contracts.reports.terminal import (
+    describe_counts,
+    describe_finding,
+    describe_reservations,
+    describe_unchecked,
+)
 from eagle3_contracts.subjects import Options
 from eagle3_contracts.testing.selection import label_subjects
 from eagle3_contracts.testing.settings import SCAN, SUBJECT_SETTINGS, TARGET, Setting, SettingError, anchor
@@ -61,6 +66,7 @@ def _describe(report: Report) -> Iterator[str]:
     yield from describe_unchecked(report.findings)
     yield ""
     yield from describe_counts(report.findings)
+    yield from describe_reservations(report.findings)
     if not report.subjects:
         yield "no subject was given: only the contract's own document was checked"
 

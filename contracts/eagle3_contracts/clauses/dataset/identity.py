@@ -89,19 +89,20 @@ def check_identity(clause: Clause, contract: Contract, evidence: DatasetEvidence
     comparison = evidence.comparison
     if obstacle is None and comparison is not None and not evidence.recaptured:
         reason = "no sample was computed again from its token ids"
-        obstacle = Obstacle(reason, "give more probes, or samples with as many rows as token ids", rung=comparison.rung)
+        obstacle = Obstacle(reason, "give samples with as many rows as token ids", rung=comparison.rung)
     if obstacle is not None or comparison is None:
         return [(obstacle or NO_TARGET).finding(clause, evidence.subject)]
     strangers, total = evidence.strangers, evidence.recaptured
     if not strangers:
-        observed = f"the states of {total} of {total} samples are those of their token ids"
+        observed = f"{total:,} of {evidence.samples:,} samples were computed again, and hold their own states"
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, rung=comparison.rung)]
     told = "; ".join(_say_stranger(item) for item in strangers[:_SHOWN])
     return [
         clause.find(
             Verdict.FAILED,
             evidence.subject,
-            observed=f"{len(strangers)} of {total} samples hold states that are not theirs: {told}",
+            observed=f"{len(strangers)} of {total:,} samples hold states that are not theirs ({total:,} of "
+            f"{evidence.samples:,} were computed again): {told}",
             where=strangers[0].where,
             rung=comparison.rung,
             measure=strangers[0].distance,
