@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from eagle3_contracts.findings import Finding, Verdict, exit_code
+from eagle3_contracts.findings import Finding, Rung, Verdict, exit_code
 from eagle3_contracts.registry import Clause, clauses_of
 from eagle3_contracts.subjects import READERS, Options, Subject
 
@@ -78,7 +78,7 @@ def _missing_evidence(item: Clause, evidence: Any) -> Finding | None:
         blamed = [problem for problem in evidence.problems if problem.kind == "target"]
         if blamed:
             return item.find(Verdict.ERRORED, evidence.subject, observed=blamed[0].reason, hint=blamed[0].remedy)
-        if evidence.problems:
+        if evidence.problems and not getattr(evidence, "samples", 0):  # of samples that were read, a target speaks
             reason = evidence.problems[0]
             return item.find(
                 Verdict.ERRORED, evidence.subject, observed=reason.reason, hint=reason.remedy, where=reason.where
@@ -92,11 +92,13 @@ def _missing_evidence(item: Clause, evidence: Any) -> Finding | None:
     part = getattr(comparison, item.needs)
     if part is None or (isinstance(part, tuple) and not part):
         why = "; ".join(comparison.notes) or f"the target at hand reaches the rung {comparison.rung!s} only"
+        whole = comparison.rung is Rung.FULL
+        lack = "mend the shapes first: planes, rows and token ids must fit the target"
         return item.find(
             Verdict.ERRORED,
             evidence.subject,
             observed=why,
             rung=comparison.rung,
-            hint="give a target that holds all weights: --contract-target DIR",
+            hint=lack if whole else "give a target that holds all weights: --contract-target DIR",
         )
     return None

@@ -27,19 +27,19 @@ from support.drafters import GQA, ROPES, drafter_contract, random_weights, rope_
 CHANNELS, TRAINED = 8, 128
 YARNS: dict[str, dict[str, Any]] = {
     "yarn, plain": {"mscale": None, "mscale_all_dim": None},
-    "yarn, its own factor": {"attention_factor": 1.7},
-    "yarn, not truncated": {"truncate": False, "beta_fast": 4.0},
+    "yarn, its own factor": {"attention_factor": 1.7, "theta": 20.0, "beta_slow": 0.25},
+    "yarn, not truncated": {"truncate": False, "beta_fast": 4.0, "theta": 20.0},
     "yarn, as Kimi has it": {"beta_fast": 1.0, "mscale_all_dim": 1.0, "factor": 64.0},
 }
 KINDS = ROPES | {name: ROPES["yarn"] | values for name, values in YARNS.items()}
 
 
-def llama_config(rope: dict[str, Any], **more: Any) -> Any:
+def llama_config(rope: dict[str, Any], channels: int = CHANNELS, **more: Any) -> Any:
     parameters = rope_parameters(drafter_contract(rope=rope)) | more
     return transformers.LlamaConfig(
         hidden_size=32,
         num_attention_heads=4,
-        head_dim=CHANNELS,
+        head_dim=channels,
         max_position_embeddings=TRAINED,
         rope_parameters=parameters,
     )
@@ -75,15 +75,15 @@ def test_transformers_llama_forgets_the_share_where_nothing_is_scaled() -> None:
 
 @pytest.mark.parametrize("interleaved", [False, True])
 def test_sections_turn_by_their_own_axis(interleaved: bool) -> None:  # noqa: FBT001 (a parameter)
-    sections = [2, 1, 1]
+    sections, channels = [4, 2, 2], 16
     axes = torch.randint(0, 40, (3, 10), generator=torch.Generator().manual_seed(0))
-    config = llama_config(ROPES["default"], mrope_section=sections)
+    config = llama_config(ROPES["default"], channels, mrope_section=sections)
     rotary = qwen3_vl.Qwen3VLTextRotaryEmbedding if interleaved else qwen2_vl.Qwen2VLRotaryEmbedding
     cosine, sine = rotary(config)(torch.zeros(1), axes[:, None])
-    heads = torch.randn(1, 4, 10, CHANNELS, generator=torch.Generator().manual_seed(1))
+    heads = torch.randn(1, 4, 10, channels, generator=torch.Generator().manual_seed(1))
     real, _ = llama.apply_rotary_pos_emb(heads, heads, cosine, sine)
     rope = Rope.model_validate(ROPES["default"] | {"mrope_section": tuple(sections), "mrope_interleaved": interleaved})
-    torch.testing.assert_close(make_rotation(rope, CHANNELS, axes, TRAINED).apply(heads), real, rtol=0, atol=1e-5)
+    torch.testing.assert_close(make_rotation(rope, channels, axes, TRAINED).apply(heads), real, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("window", [None, 4])

@@ -79,7 +79,8 @@ def _say_drift(
         rung=placement.rung,
         measure=worst.distance,
         bound=placement.bound,
-        hint=f"the states come from a lower precision, a quantised target or another revision than "
+        hint=f"the states come from a lower precision, another rotary base or scaling, a quantised target or another "
+        f"revision than "
         f"{contract.target.model} (quantization = {contract.target.quantization!r}); a quantised target is another "
         f"target with a contract of its own",
         level=Level.SHOULD,

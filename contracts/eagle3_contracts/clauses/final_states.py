@@ -14,11 +14,11 @@ from functools import partial
 from eagle3_contracts.clauses.bounds import NLL_MARGIN
 from eagle3_contracts.clauses.norm_states import read_norm_state
 from eagle3_contracts.clauses.obstacles import Obstacle
-from eagle3_contracts.clauses.states import Likeness, Placement, PlaneFit
+from eagle3_contracts.clauses.states import Placement, PlaneFit
 from eagle3_contracts.clauses.tolerances import Governing
 from eagle3_contracts.contract import Contract, Plane
 from eagle3_contracts.evidence import LogitComparison, TargetComparison
-from eagle3_contracts.findings import Finding, Level, Rung, Verdict, Where
+from eagle3_contracts.findings import Finding, Rung, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 WORDS = {"pre_norm": "not normed yet", "post_norm": "normed already", "double_norm": "to be normed twice"}
@@ -97,7 +97,6 @@ def _judge_logits(
     strays = fit is not None and fit.has_strays
     holds = _distance(declared, strays=strays) <= bound
     normed_otherwise = fit is not None and fit.in_place and fit.found.state not in {plane.state, "branch"}
-    drifts = fit is not None and fit.in_place and fit.likeness is Likeness.DRIFTS and best is declared
     say = partial(
         clause.find,
         subject=subject,
@@ -117,7 +116,6 @@ def _judge_logits(
         if holds and fit is not None
         else _tell_readings(plane, declared, best, bound),
         hint=_hint(clause, plane, within=_distance(best) <= bound or normed_otherwise),
-        level=Level.SHOULD if drifts else None,
     )
 
 
@@ -196,7 +194,8 @@ def _hint(clause: Clause, plane: Plane, *, within: bool) -> str:
     if not within:
         return (
             f"see {clause.stage}.boundary for which boundary it is; if that holds, compare target.norm (eps, "
-            "plus_one), logit_scale and logit_softcap with the target's config.json"
+            "plus_one), logit_scale and logit_softcap with the target's config.json, and the rotary base and scaling "
+            "with those that the capture ran with"
         )
     if plane.state == "pre_norm":
         return (

@@ -10,10 +10,24 @@ from typing import TYPE_CHECKING
 from eagle3_contracts.commands.printing import print_json, print_lines
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.reports.json_report import encode_report
-from eagle3_contracts.reports.terminal import describe_counts, describe_finding, describe_unchecked
+from eagle3_contracts.reports.terminal import (
+    describe_counts,
+    describe_finding,
+    describe_reservations,
+    describe_unchecked,
+)
 from eagle3_contracts.subjects import Options
 from eagle3_contracts.testing.selection import label_subjects
-from eagle3_contracts.testing.settings import SCAN, SUBJECT_SETTINGS, TARGET, Setting, SettingError, anchor
+from eagle3_contracts.testing.settings import (
+    PROBES,
+    SCAN,
+    SUBJECT_SETTINGS,
+    TARGET,
+    Setting,
+    SettingError,
+    anchor,
+    read_count,
+)
 
 if TYPE_CHECKING:
     from eagle3_contracts.run import Report
@@ -26,6 +40,7 @@ def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(_short(item.option), dest=item.stage, metavar=item.metavar, action="append", help=item.help)
     parser.add_argument(_short(TARGET.option), metavar=TARGET.metavar, help=TARGET.help)
     parser.add_argument(_short(SCAN.option), choices=SCAN.choices, default=Options().scan, help=SCAN.help)
+    parser.add_argument(_short(PROBES.option), metavar=PROBES.metavar, default=str(Options().probes), help=PROBES.help)
     parser.add_argument("--strict", action="store_true", help="a violated should counts as a violation")
 
 
@@ -37,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     named = {item: _anchored(item, getattr(arguments, item.stage) or []) for item in SUBJECT_SETTINGS}
     subjects = [subject for item, values in named.items() for subject in label_subjects(item.stage, values)]
     target = _anchored(TARGET, [] if arguments.target is None else [arguments.target])
-    options = Options(target=target[0] if target else None, scan=arguments.scan)
+    options = Options(
+        target=target[0] if target else None, scan=arguments.scan, probes=read_count("--probes", arguments.probes)
+    )
     report = check(load_contract(arguments.contract), subjects, options)
     if arguments.json:
         print_json(encode_report(report))
@@ -61,6 +78,7 @@ def _describe(report: Report) -> Iterator[str]:
     yield from describe_unchecked(report.findings)
     yield ""
     yield from describe_counts(report.findings)
+    yield from describe_reservations(report.findings)
     if not report.subjects:
         yield "no subject was given: only the contract's own document was checked"
 

@@ -103,8 +103,8 @@ DATASET = (
     ),
     Clause(
         "dataset.duplicates",
-        Level.SHOULD,
-        "No sample is stored twice, and no two samples share states.",
+        Level.MUST,
+        "No two samples share states; of the same token ids, that is a sample stored twice and a should.",
         "NVIDIA/Model-Optimizer PR #2410: a resumed dump with a stale skip list.",
     ),
     Clause(

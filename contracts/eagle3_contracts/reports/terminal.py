@@ -74,6 +74,12 @@ def describe_counts(findings: Iterable[Finding]) -> list[str]:
     return lines
 
 
+def describe_reservations(findings: Iterable[Finding]) -> list[str]:
+    """Write what a pass does not speak of, one line each: a pass with a hint, such as files that were not read."""
+    passed = (item for item in findings if item.verdict is Verdict.PASSED and item.hint)
+    return [plain(f"{item.stage:<10} {item.subject}: {item.observed}; {item.hint}") for item in passed]
+
+
 def violated_shoulds(findings: Iterable[Finding]) -> list[Finding]:
     """Pick the violations that do not fail a run."""
     return [item for item in findings if _is_violated_should(item)]

@@ -64,6 +64,7 @@ def select(given: Mapping[str, Given]) -> Selection:
     reference = given.get(settings.CONTRACT.option)
     target = given.get(settings.TARGET.option)
     scan = given.get(settings.SCAN.option)
+    probes = given.get(settings.PROBES.option)
     strict = given.get(settings.STRICT.option)
     return Selection(
         contract=reference.value if reference else default.CONTRACT if embedded else None,
@@ -71,6 +72,7 @@ def select(given: Mapping[str, Given]) -> Selection:
         options=Options(
             target=target.value if target else str(default.embedded_target()) if embedded else None,
             scan=scan.value if scan else Options().scan,
+            probes=int(probes.value) if probes else Options().probes,
         ),
         required=_required_stages(given.get(settings.REQUIRE.option)),
         strict=strict is not None and strict.value == settings.TRUE,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from eagle3_contracts.reports.github import annotate, append_summary, is_github
 from eagle3_contracts.reports.html import write_html
 from eagle3_contracts.reports.json_report import write_json
-from eagle3_contracts.reports.terminal import describe_counts, describe_finding, violated_shoulds
+from eagle3_contracts.reports.terminal import describe_counts, describe_finding, describe_reservations, violated_shoulds
 from eagle3_contracts.run import Report
 from eagle3_contracts.testing.examining import Examination
 from eagle3_contracts.testing.expectations import Expectation, read_expectations
@@ -176,7 +176,8 @@ class ContractSession:
         report = self.report()
         names = [f"contract   {report.contract}, digest {report.digest[:16]}"] if report.findings else []
         absent = [f"{stage:<10} not checked: {explain_absence(stage)}" for stage in sorted(self.ledger.absent)]
-        yield "EAGLE-3 contracts", [*names, *describe_counts(report.findings), *absent]
+        lines = [*names, *describe_counts(report.findings), *describe_reservations(report.findings), *absent]
+        yield "EAGLE-3 contracts", lines
         if soft := violated_shoulds(report.findings):
             yield "EAGLE-3 contracts: violations of a should", "\n\n".join(map(describe_finding, soft)).splitlines()
         if self.ledger.expected:

@@ -41,7 +41,8 @@ class Setting:
     ``option``: its name on pytest's command line; the variable and the ini key follow from it. ``stage``: the
     stage whose subjects it names, if it does. ``path``: values are paths, relative to where they were written.
     ``command``: a value is a command line, or the path of a file that holds it.
-    ``choices``: the only values there are. ``flag``: given without a value, it means "true".
+    ``choices``: the only values there are. ``flag``: given without a value, it means "true". ``count``: a whole
+    number from 1 on.
     """
 
     option: str
@@ -52,6 +53,7 @@ class Setting:
     path: bool = False
     command: bool = False
     flag: bool = False
+    count: bool = False
     choices: tuple[str, ...] = ()
 
     @property
@@ -72,7 +74,8 @@ class Setting:
 CONTRACT = Setting("--contract", "the contract: NAME, NAME@VERSION or the path of a .toml file", "NAME")
 CAPTURE = Setting(
     "--contract-capture",
-    "capture code under test: module:function, transformers, or embedded (repeatable)",
+    "capture code under test: module:function, file.py:function (a trailing () marks a factory called with the "
+    "contract), transformers[+DTYPE][:PATH], or embedded (repeatable)",
     "CODE",
     stage="capture",
     many=True,
@@ -121,6 +124,9 @@ SCAN = Setting(
     "headers|sample|full",
     choices=("headers", "sample", "full"),
 )
+PROBES = Setting(
+    "--contract-probes", "samples of a dataset that are held against the target (default 4)", "N", count=True
+)
 REQUIRE = Setting(
     "--contract-require", "stages, separated by commas, of which no clause may be skipped or unchecked", "STAGES"
 )
@@ -130,7 +136,8 @@ REPORT = Setting(
 )
 
 SETTINGS: tuple[Setting, ...] = (
-    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, TARGET, SUBJECT, SCAN, REQUIRE, STRICT, REPORT,
+    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, TARGET, SUBJECT, SCAN, PROBES, REQUIRE, STRICT,
+    REPORT,
 )  # fmt: skip
 """One row each. A stage that arrives later adds the row that names its subjects, and nothing else here."""
 
@@ -222,7 +229,16 @@ def _read_values(setting: Setting, source: Source, value: object, base: Path) ->
     for item in values:
         if setting.choices and item not in setting.choices:
             raise SettingError(f"{name}: {item!r} is no choice; write one of {', '.join(setting.choices)}")
+        if setting.count:
+            read_count(name, item)
     return tuple(anchor(setting, item, base) for item in values)
+
+
+def read_count(name: str, value: str) -> int:
+    """Read a whole number from 1 on; raise ``SettingError`` for anything else."""
+    if not value.isascii() or not value.isdecimal() or not int(value):
+        raise SettingError(f"{name}: {value!r} is no count; write a whole number from 1 on")
+    return int(value)
 
 
 def anchor(setting: Setting, value: str, base: Path) -> str:
@@ -242,4 +258,5 @@ def anchor(setting: Setting, value: str, base: Path) -> str:
         return str(base / value)
     if file.endswith(".py"):
         return f"{base / file}:{function}"
-    return f"{head}:{base / tail}" if tail and os.path.lexists(base / tail) else value
+    built_in = head.partition("+")[0] == "transformers"
+    return f"{head}:{base / tail}" if built_in and tail and os.path.lexists(base / tail) else value

@@ -108,7 +108,7 @@ def _final_state_cases(case: Say) -> tuple[Case, ...]:
         case(
             "final-state",
             "drift",
-            "should failed",
+            "must failed",
             compare((LOW, MID, HIGH, Plane(8, 0.08)), logits=rebuild_logits(off=0.4)),
         ),
         case("final-state", "weights that hide the norm", "must failed", compare(NORMED)),

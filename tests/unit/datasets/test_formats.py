@@ -161,3 +161,33 @@ def test_a_neighbour_that_is_no_json_is_corrupt(tmp_path: Path) -> None:
     (tmp_path / "data_config.json").write_text("{", encoding="utf-8")
     (problem,) = read_evidence(tmp_path).problems
     assert (problem.kind, problem.where.file) == ("corrupt", "data_config.json")
+
+
+@pytest.mark.parametrize(
+    ("format_id", "key"),
+    [
+        ("speculators-v0", "input_ids"),
+        ("speculators-v0", "loss_mask"),
+        ("speculators-v1", "input_ids"),
+        ("speculators-v1", "loss_mask"),
+        ("modelopt", "input_ids"),
+    ],
+)
+def test_a_batch_axis_is_a_defect_where_the_loader_keeps_it(format_id: str, key: str, tmp_path: Path) -> None:
+    (path, *_) = write_dataset(format_id, tmp_path, make_samples(1))
+    record = torch.load(path, weights_only=True)
+    record[key] = record[key][None]
+    torch.save(record, path)
+    (problem,) = read_evidence(f"{format_id}:{tmp_path}").problems
+    assert problem.kind == "corrupt"
+    assert "have shape [1, 20]" in problem.reason
+
+
+@pytest.mark.parametrize("format_id", ["specforge", "angelslim"])
+def test_a_batch_axis_is_none_where_the_loader_drops_it(format_id: str, tmp_path: Path) -> None:
+    (path, *_) = write_dataset(format_id, tmp_path, make_samples(1))
+    record = torch.load(path, weights_only=True)
+    for key in ("input_ids", "loss_mask"):
+        record[key] = record[key].reshape(1, -1)
+    torch.save(record, path)
+    assert read_evidence(f"{format_id}:{tmp_path}").problems == ()

@@ -221,3 +221,19 @@ def test_probing_leaves_the_target_as_it_was(contract: Contract, tmp_path: Path)
     before = digest_tree(copy)
     read_evidence(GOLDEN / "datasets" / "specforge", contract, target=str(copy))
     assert digest_tree(copy) == before
+
+
+def test_more_probes_find_a_swap_that_four_do_not_reach(
+    samples: list[GoodSample], contract: Contract, tmp_path: Path
+) -> None:
+    found = []
+    for first in range(5):
+        mixed = [*samples]
+        mixed[first] = _with_states(samples[first], samples[5])
+        mixed[5] = _with_states(samples[5], samples[first])
+        write_dataset("speculators-v1", tmp_path / str(first), mixed)
+        evidence = [_read(tmp_path / str(first), contract, probes=count) for count in (4, 6)]
+        assert [item.recaptured for item in evidence] == [4, 6]
+        assert len(evidence[1].strangers) == 2
+        found.append(len(evidence[0].strangers))
+    assert min(found) < 2, "four probes reach both files of every swap: the test shows nothing"

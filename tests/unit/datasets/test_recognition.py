@@ -211,6 +211,21 @@ def test_tensorrt_llm_keeps_the_last_state_twice_where_the_contract_says_so(tmp_
         assert signature.planes == 5
 
 
+def test_a_last_state_that_differs_from_the_block_taken_for_it_is_a_plane_of_its_own(tmp_path: Path) -> None:
+    """Trainers read hidden_state: were the last block taken in its place, nobody would look at it."""
+    contract = toy_contract("embed", "low", "mid", "final")
+    last = _states(20, 8)
+    last[3] = torch.nan
+    for name, kept, planes in (("same", last, 4), ("other", torch.zeros_like(last), 5)):
+        folder = tmp_path / name
+        folder.mkdir()
+        auxiliary = torch.cat([_states(20, 24), last], 1)
+        record = {"id": 1, "input_ids": torch.arange(20), "hidden_state": kept, "aux_hidden_states": auxiliary}
+        torch.save([record], folder / "data_20.pt")
+        (signature,) = read_evidence(folder, contract).signatures
+        assert signature.planes == planes
+
+
 def test_tensorrt_llm_may_keep_the_last_state_alone(tmp_path: Path) -> None:
     torch.save([{"id": 1, "input_ids": torch.arange(20), "hidden_state": _states(20, 8)}], tmp_path / "data_20.pt")
     evidence = read_evidence(tmp_path, toy_contract("normed"))

@@ -167,7 +167,9 @@ def test_samples_are_spread_evenly() -> None:
 def test_long_samples_are_probed_first() -> None:
     assert pick_probes([5, 100, 7, 200, 0], 2, 0, 64) == [1, 3]
     assert pick_probes([5, 100, 7, 0], 3, 0, 64) == [0, 1, 2]
-    assert pick_probes([5, 9, 7], 2, 0, 64) == [1, 2]
+    assert pick_probes([50, 90, 60], 2, 0, 100) == [0, 1, 2]
+    assert pick_probes([50, 90, 60], 2, 0, 70) == [1, 2]
+    assert pick_probes([1] * 300, 4, 0, 64) == list(range(128)), "as many as a median needs, where samples are short"
     assert len({tuple(pick_probes([100] * 50, 3, seed, 64)) for seed in range(10)}) > 5
 
 

@@ -96,7 +96,10 @@ def test_padding_changes_no_document() -> None:
     alone = drafter.forward(inputs.fc_input[:7], inputs.tokens[:7], steps=2)
     assert padded[1].valid.tolist() == [True] * 6 + [False] * 6
     torch.testing.assert_close(padded[1].logits[:6], alone[1].logits[:6], **EXACT)
-    assert padded[0].logits.isfinite().all()
+    changed = inputs.fc_input.clone()
+    changed[7:9] += 1
+    again = drafter.forward(changed, inputs.tokens, steps=2, documents=documents)
+    assert torch.equal(again[1].logits[9:], padded[1].logits[9:]), "a row of padding sees itself alone"
 
 
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -114,6 +117,10 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "residual": ({}, {"residual": "post_norm"}),
     "recurrent": ({}, {"recurrent": "post_norm"}),
     "head_norm": ({}, {"head_norm": False}),
+    "head_norm beside a norm that recurs": (
+        {"recurrent": "post_norm"},
+        {"recurrent": "post_norm", "head_norm": False},
+    ),
     "hidden_norm": ({}, {"hidden_norm": "chained"}),
     "embedding_norm": ({}, {"embedding_norm": False}),
     "layers": ({}, {"layers": 2}),

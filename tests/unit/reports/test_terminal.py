@@ -5,6 +5,7 @@ from eagle3_contracts.registry import clause
 from eagle3_contracts.reports.terminal import (
     describe_counts,
     describe_finding,
+    describe_reservations,
     describe_unchecked,
     plain,
     violated_shoulds,
@@ -91,3 +92,9 @@ def test_counts_go_stage_by_stage_and_name_violated_shoulds() -> None:
     ]
     assert describe_counts(findings) == ["capture    1 passed", "dataset    2 failed, 1 skipped (1 of a should)"]
     assert violated_shoulds(findings) == [findings[2]]
+
+
+def test_a_pass_that_speaks_of_a_part_says_so() -> None:
+    readable = clause("dataset.readable").find(Verdict.PASSED, "x", observed="64 of 100 files", hint="36 not read")
+    findings = [readable, clause("dataset.rows").find(Verdict.PASSED, "x", observed="all"), FAILED]
+    assert describe_reservations(findings) == ["dataset    x: 64 of 100 files; 36 not read"]

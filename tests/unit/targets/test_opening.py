@@ -76,6 +76,23 @@ def test_a_missing_layer_lowers_the_rung(copy: Path, altered: Callable[..., Cont
     assert any("1 weights" in note and "model.layers.3.mlp.up_proj.weight" in note for note in target.notes)
 
 
+@pytest.mark.parametrize("without", ["nothing", "config.json"])
+@pytest.mark.parametrize(
+    ("kept", "rung"),
+    [(("model.norm", "lm_head"), Rung.HEAD), (("embed_tokens",), Rung.EMBEDDING)],
+    ids=["head", "embed"],
+)
+def test_a_folder_with_a_part_is_not_held_against_the_digest_of_the_whole(
+    copy: Path, tiny: Contract, kept: tuple[str, ...], rung: Rung, without: str
+) -> None:
+    weights = load_file(copy / "model.safetensors")
+    save_file({key: weights[key] for key in weights if any(name in key for name in kept)}, copy / "model.safetensors")
+    (copy / without).unlink(missing_ok=True)
+    target = open_target(str(copy), tiny)
+    assert target.rung is rung
+    assert any("weights_sha256 was not compared: this is a part" in note for note in target.notes)
+
+
 def shard(folder: Path) -> list[str]:
     """Split the weights in two files with an index, as transformers shards them."""
     weights = load_file(folder / "model.safetensors")

@@ -43,7 +43,7 @@ def test_a_stronger_source_replaces_a_weaker_one_and_adds_nothing_to_it() -> Non
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
 def test_every_setting_can_be_given_in_each_of_the_three_places(setting: Any) -> None:
-    value = setting.choices[0] if setting.choices else "x.json"
+    value = "7" if setting.count else setting.choices[0] if setting.choices else "x.json"
     written: Any = [value] if setting.many else value
     for given in (
         places({setting.key: written}),
@@ -117,3 +117,9 @@ def test_a_command_line_is_kept_and_a_file_is_found(tmp_path: Path) -> None:
     assert read_settings(given)["--contract-launch"].values == ("sglang serve m    --tp 2",)
     given = Places({}.get, {"contract_launch": ["serve.sh"]}.get, {}, tmp_path, tmp_path)
     assert read_settings(given)["--contract-launch"].values == (str(tmp_path / "serve.sh"),)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "²"])
+def test_a_count_is_a_whole_number_from_one_on(value: str) -> None:
+    with pytest.raises(SettingError, match="is no count; write a whole number from 1 on"):
+        read_settings(places({"contract_probes": value}))

@@ -75,7 +75,10 @@ def _judge_files(clause: Clause, evidence: DatasetEvidence, kinds: Collection[st
     if evidence.files_read and not evidence.samples:
         return [Obstacle(f"{say_extent(evidence)} read, and no sample in them").finding(clause, evidence.subject)]
     observed = f"{say_extent(evidence)} ({say_count(evidence.samples, 'sample')}) {virtue}"
-    return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
+    unread = evidence.files_found - evidence.files_read
+    left = f"{say_count(unread, 'file')} not read: --contract-scan full (check: --scan full) reads all"
+    hint = left if kinds is UNREADABLE and unread > 0 else ""
+    return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0, hint=hint)]
 
 
 def _say_defect(clause: Clause, evidence: DatasetEvidence, kind: str, problems: list[Problem]) -> Finding:

@@ -8,7 +8,7 @@ from eagle3_contracts.clauses.obstacles import NO_TARGET, Obstacle
 from eagle3_contracts.clauses.rows import name_plane
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DatasetEvidence, Stranger, Tally
-from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.findings import Finding, Level, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 _SHOWN = 4
@@ -49,7 +49,7 @@ def _is_zero(evidence: DatasetEvidence, index: int) -> bool:
 
 
 def check_duplicates(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
-    """Fail for samples that are stored more than once, and for samples of different tokens with the same states."""
+    """Fail for samples of different tokens with the same states; a sample stored more than once is a should."""
     del contract
     obstacle = find_obstacle(evidence, values=True)
     if obstacle is None and not evidence.state_digests:
@@ -65,7 +65,8 @@ def check_duplicates(clause: Clause, contract: Contract, evidence: DatasetEviden
         observed = f"{evidence.samples:,} samples, no states twice{note}"
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
     same_tokens = sum(tally.count - 1 for tally in texts)
-    whose = "with their token ids" if same_tokens >= surplus else "beside other token ids"
+    foreign = surplus > same_tokens
+    whose = "beside other token ids" if foreign else "with their token ids"
     files = ", ".join(dict.fromkeys(where.file for where in doubles[0].first if where.file))
     return [
         clause.find(
@@ -76,6 +77,7 @@ def check_duplicates(clause: Clause, contract: Contract, evidence: DatasetEviden
             where=doubles[0].first[-1] if doubles[0].first else Where(),
             measure=float(surplus),
             bound=0.0,
+            level=None if foreign else Level.SHOULD,
             hint="a resumed or merged dump wrote samples twice, or one buffer was written for several; remove the "
             "doubles and capture again those whose token ids are not the states'",
         )
@@ -89,19 +91,21 @@ def check_identity(clause: Clause, contract: Contract, evidence: DatasetEvidence
     comparison = evidence.comparison
     if obstacle is None and comparison is not None and not evidence.recaptured:
         reason = "no sample was computed again from its token ids"
-        obstacle = Obstacle(reason, "give more probes, or samples with as many rows as token ids", rung=comparison.rung)
+        obstacle = Obstacle(reason, "give samples with as many rows as token ids", rung=comparison.rung)
     if obstacle is not None or comparison is None:
         return [(obstacle or NO_TARGET).finding(clause, evidence.subject)]
     strangers, total = evidence.strangers, evidence.recaptured
     if not strangers:
-        observed = f"the states of {total} of {total} samples are those of their token ids"
-        return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, rung=comparison.rung)]
+        observed = f"{total:,} of {evidence.samples:,} samples were computed again, and hold their own states"
+        hint = "more of them: --contract-probes N (check: --probes N)" if total < evidence.samples else ""
+        return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, rung=comparison.rung, hint=hint)]
     told = "; ".join(_say_stranger(item) for item in strangers[:_SHOWN])
     return [
         clause.find(
             Verdict.FAILED,
             evidence.subject,
-            observed=f"{len(strangers)} of {total} samples hold states that are not theirs: {told}",
+            observed=f"{len(strangers)} of {total:,} samples hold states that are not theirs ({total:,} of "
+            f"{evidence.samples:,} were computed again): {told}",
             where=strangers[0].where,
             rung=comparison.rung,
             measure=strangers[0].distance,

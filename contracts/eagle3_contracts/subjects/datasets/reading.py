@@ -64,7 +64,9 @@ def open_source(label: str, value: str, contract: Contract | None, options: Opti
     named = BY_ID.get(prefix) if rest and not os.path.lexists(value) else None
     path = Path(rest if named else value)
     if not os.path.lexists(path):
-        raise SubjectError(value, "there is no such file or folder", remedy="give the path of captured hidden states")
+        formats = f"; before a path, FORMAT: is one of {', '.join(BY_ID)}" if rest and not named else ""
+        remedy = f"give the path of captured hidden states{formats}"
+        raise SubjectError(value, "there is no such file or folder", remedy=remedy)
     if not path.exists():
         raise SubjectError(value, "a link that leads nowhere", remedy="mend the link, or give the real path")
     if not path.is_dir() and not path.is_file():

@@ -40,9 +40,10 @@ def record_headers(subject: str, sample: Sample) -> DatasetEvidence:
     problems = list(sample.problems)
     if rows == 0:
         problems.append(Problem("empty", "a sample without tokens", "remove it, or capture it again", place))
-    if sample.token_ids is not None and sample.token_ids.bits.ndim != 1:
-        reason = f"token ids have shape {list(sample.token_ids.shape)}, expected one axis (and a batch axis of 1)"
-        problems.append(Problem("corrupt", reason, "store one sequence in a sample", place))
+    for name, tensor in (("token ids", sample.token_ids), ("mask entries", sample.mask)):
+        if tensor is not None and tensor.bits.ndim != 1:
+            reason = f"{name} have shape {list(tensor.shape)}, expected one axis, which is what its loader takes"
+            problems.append(Problem("corrupt", reason, "store one sequence in a sample, without a batch axis", place))
     return DatasetEvidence(
         subject,
         samples=1,

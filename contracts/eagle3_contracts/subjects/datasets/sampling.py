@@ -26,10 +26,18 @@ def pick_probes(lengths: Sequence[int], count: int, seed: int, enough: int) -> l
     """Pick the indices of ``count`` samples to hold against the target, preferring long ones.
 
     Samples of at least ``enough`` tokens are drawn from at random; if they are too few, the longest of the
-    others follow. Empty samples are never picked.
+    others follow, and more of them than ``count`` where these are so short that no median could be taken: until
+    twice ``enough`` tokens are reached, sinks included. Empty samples are never picked.
     """
     long = [index for index, length in enumerate(lengths) if length >= enough]
     if len(long) >= count:
         return sorted(random.Random(seed).sample(long, count))  # noqa: S311 - a choice of samples, no secret
     others = sorted((index for index, length in enumerate(lengths) if 0 < length < enough), key=lambda i: -lengths[i])
-    return sorted(long + others[: count - len(long)])
+    picked = long + others[: count - len(long)]
+    tokens = sum(lengths[index] for index in picked)
+    for index in others[count - len(long) :]:
+        if tokens >= 2 * enough:
+            break
+        picked.append(index)
+        tokens += lengths[index]
+    return sorted(picked)

@@ -80,7 +80,7 @@ def _open_folder(path: Path, contract: Contract, dtype: str, route: Route | None
     lost += [part for part in ("embedding", "norm", "head") if part not in parts]
     if lost:
         missing = f"{len(lost)} weights of the full target are missing or quantised, first {lost[0]}"
-        return _open_partial(str(path), contract, files, [*notes, missing])
+        return _open_partial(str(path), contract, files, [*notes, missing], cut=True)
     bad = misshapen_layers(files, prefix, shape)
     if bad:
         remedy = "give the weights and the config.json of one model"
@@ -129,7 +129,10 @@ def _open_transformers(path: Path, contract: Contract, dtype: str) -> Target:
     return opened
 
 
-def _open_partial(source: str, contract: Contract, files: TensorFiles, notes: list[str]) -> PartialTarget:
+def _open_partial(
+    source: str, contract: Contract, files: TensorFiles, notes: list[str], *, cut: bool = False
+) -> PartialTarget:
+    """Use the parts that can be read. ``cut``: layers are missing, so that the digest of all weights says nothing."""
     check_tensors(files, contract, source)
     target = PartialTarget(source, contract, files, notes)
     if target.holds == {"head"}:
@@ -142,13 +145,12 @@ def _open_partial(source: str, contract: Contract, files: TensorFiles, notes: li
     absent = sorted({"embedding", "norm", "head"} - target.holds)
     if absent:
         target.notes = (*target.notes, f"not at hand: {', '.join(absent)}")
-    if Path(source).is_dir():
+    folder = Path(source).is_dir()
+    if folder and not absent and not cut:
         return _with_digest(target, contract, files)
     if contract.target.weights_sha256 is not None:
-        target.notes = (
-            *target.notes,
-            "target.weights_sha256 was not compared: this is one file without its config.json",
-        )
+        what = "a part of the weights" if folder else "one file without its config.json"
+        target.notes = (*target.notes, f"target.weights_sha256 was not compared: this is {what}")
     return target
 
 

@@ -8,5 +8,5 @@ from eagle3_contracts.subjects.datasets.formats.scheme import DatasetFormat
 from eagle3_contracts.subjects.datasets.formats.states import SideBySide
 
 ANGELSLIM = DatasetFormat(
-    "angelslim", "AngelSlim", "torch", (".ckpt",), SideBySide((("hidden_states", "target_hiddens"),))
+    "angelslim", "AngelSlim", "torch", (".ckpt",), SideBySide((("hidden_states", "target_hiddens"),)), batch_axis=True
 )

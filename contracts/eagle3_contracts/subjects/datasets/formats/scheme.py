@@ -51,7 +51,9 @@ class DatasetFormat:
 
     ``written_by``: tool and versions. ``container``: torch or safetensors. ``listed``: a file holds a list of
     samples. ``mask``: its key, None if files hold none; ``mask_required``: a file without it is incomplete.
-    ``extra_axes``: axes of further tensors that the tool writes.
+    ``batch_axis``: the tool's loader drops a leading axis of 1 from token ids and mask; where it does not, one that is
+    there is a defect (speculators slices ``input_ids[1:]`` and gets nothing). ``extra_axes``: axes of further tensors
+    that the tool writes.
     """
 
     id: str
@@ -63,6 +65,7 @@ class DatasetFormat:
     mask: str | None = "loss_mask"
     mask_required: bool = True
     listed: bool = False
+    batch_axis: bool = False
     extra_axes: Mapping[str, int] = field(default_factory=dict)
 
     def mismatch(self, entry: Entry, expected: Expectation) -> str | None:
@@ -87,12 +90,17 @@ class DatasetFormat:
         return {}
 
     def token_ids(self, entry: Entry) -> StoredTensor | None:
-        """Give the token ids without their batch axis, unread."""
-        return _one_axis(entry.values.get(self.tokens))
+        """Give the token ids, unread, as the tool's loader sees them."""
+        return self._beside(entry.values.get(self.tokens))
 
     def loss_mask(self, entry: Entry, neighbours: Neighbours) -> StoredTensor | None:  # noqa: ARG002 - see Arrow
-        """Give the loss mask without its batch axis, unread; None if there is none."""
-        return _one_axis(entry.values.get(self.mask)) if self.mask else None
+        """Give the loss mask, unread, as the tool's loader sees it; None if there is none."""
+        return self._beside(entry.values.get(self.mask)) if self.mask else None
+
+    def _beside(self, value: Value | None) -> StoredTensor | None:
+        if not isinstance(value, StoredTensor):
+            return None
+        return value.squeezed(1) if self.batch_axis else value
 
     def read(self, entry: Entry, neighbours: Neighbours, expected: Expectation) -> Sample:
         """Read a fitting entry as a sample; no tensor data of states is touched."""
@@ -134,7 +142,3 @@ def find_floats(entry: Entry, key: str, axes: int) -> StoredTensor | str:
     if tensor.bits.ndim != axes:
         return f"keeps {key} with {axes} axes, here its shape is {list(value.shape)}"
     return tensor
-
-
-def _one_axis(value: Value) -> StoredTensor | None:
-    return value.squeezed(1) if isinstance(value, StoredTensor) else None

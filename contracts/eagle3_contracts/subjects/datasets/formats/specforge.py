@@ -13,4 +13,5 @@ SPECFORGE = DatasetFormat(
     "torch",
     (".ckpt", ".ckpt.gz"),
     SideBySide((("aux_hidden_state", "hidden_state"),)),
+    batch_axis=True,
 )

@@ -26,7 +26,8 @@ class SideBySide:
 
     ``layouts``: (auxiliary key, last key), by tool version; an auxiliary key of None: the last state alone.
     ``may_repeat_last``: some versions keep the last state as the final block of the auxiliary tensor too; it is
-    taken for that when the contract stores exactly so many planes and the last of them is a final state.
+    taken for that when the contract stores exactly so many planes, the last of them is a final state, and both
+    copies are the same bit by bit; otherwise it is a plane too many, lest a state that trainers read goes unseen.
     """
 
     layouts: tuple[tuple[str | None, str], ...]
@@ -53,9 +54,8 @@ class SideBySide:
         count = auxiliary.shape[1] // width
         blocks = [auxiliary.bits[:, index * width : (index + 1) * width] for index in range(count)]
         planes = tuple(StoredPlane(auxiliary.dtype, block) for block in blocks)
-        if self.may_repeat_last and expected.final_stored and count == expected.planes:
-            return planes
-        return (*planes, final)
+        due = self.may_repeat_last and expected.final_stored and count == expected.planes
+        return planes if due and _is_repeated(planes[-1], final) else (*planes, final)
 
     def _tries(
         self, entry: Entry, expected: Expectation
@@ -85,6 +85,12 @@ class SideBySide:
                 )
             else:
                 yield None, auxiliary, last
+
+
+def _is_repeated(block: StoredPlane, final: StoredPlane) -> bool:
+    """Tell whether the last block is the last state itself, value by value (a NaN is equal to itself here)."""
+    same = np.array_equal(block.bits, final.bits, equal_nan=block.bits.dtype.kind == "f")
+    return block.dtype == final.dtype and bool(same)
 
 
 def plane_width(auxiliary: int, last: int, expected: Expectation) -> int | None:

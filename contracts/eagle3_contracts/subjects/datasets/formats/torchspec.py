@@ -63,4 +63,5 @@ TORCHSPEC = TorchSpecFormat(
     "torch",
     (".ckpt",),
     SideBySide((("aux_hidden_states", "hidden_states"), ("hidden_states", "last_hidden_states"))),
+    batch_axis=True,
 )
