@@ -106,6 +106,25 @@ def test_the_second_level_of_a_tree_is_what_the_drafter_says_after_each_first_to
             torch.testing.assert_close(tree.joint[row, children], tree.joint[row, first] + scores, atol=1e-5, rtol=0)
 
 
+def test_a_third_level_grows_on_the_best_nodes_of_the_second(drafter: ReferenceDrafter, written: list[Passage]) -> None:
+    passage, topk = written[0], 2
+    tree = grow_trees(drafter, passage, 3, topk)
+    with torch.inference_mode():
+        for row in (4, 9, 20):
+            session = DraftSession(drafter)
+            session.extend(passage.fc_input[: row + 1], passage.tokens[1 : row + 2])
+            second = range(topk, topk + topk * topk)
+            best = sorted(second, key=lambda node: -float(tree.joint[row, node]))[:topk]
+            grown = sorted({int(parent) for parent in tree.parents[row, topk + topk * topk :]})
+            assert grown == sorted(best)
+            for node in best:
+                path = [int(tree.tokens[row, int(tree.parents[row, node])]), int(tree.tokens[row, node])]
+                scores, drafted = session.draft(3, forced=path).logits[2].log_softmax(-1).topk(topk)
+                children = [at for at, parent in enumerate(tree.parents[row].tolist()) if parent == node]
+                assert tree.tokens[row, children].tolist() == drafter.target_ids()[drafted].tolist()
+                torch.testing.assert_close(tree.joint[row, children], tree.joint[row, node] + scores, atol=1e-5, rtol=0)
+
+
 def test_text_that_the_target_did_not_write_is_said_to_be_so(
     drafter: ReferenceDrafter, contract: Contract, target: Target
 ) -> None:

@@ -31,6 +31,13 @@ def test_planes_in_another_order_are_wired_wrong(school: School, sound: dict[str
     assert [item.name for item in found.differences] == ["planes into fc"]
 
 
+def test_a_boundary_that_no_document_names_is_found_slot_by_slot(school: School) -> None:
+    """The drafter learned from boundaries 5 and 27, which the contract neither feeds nor stores."""
+    found = diagnose(school.contract, school.train((0, 5, 27)), school.samples, school.target)
+    assert found.verdict is DraftVerdict.WIRED_WRONG
+    assert found.found == "cat(embed, R[5], R[27]) = R[0], R[5], R[27]"
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("token", 0), ("d2t", "absolute"), ("residual", "post_norm"), ("layout", "interleaved")]
 )
