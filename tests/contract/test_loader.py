@@ -1,4 +1,4 @@
-"""The suite's stage ``loader`` (what a training script feeds its drafter), on this repository's default or on what the options name."""
+"""The suite's stage ``loader`` (what a training script feeds its drafter), on the default or on what options name."""
 
 from eagle3_contracts.suite.test_loader import test_clause
 

@@ -106,7 +106,8 @@ CHECKPOINT = Setting(
 )
 LOADER = Setting(
     "--contract-loader",
-    "training loader under test: speculators, specforge, specforge-data-plane, embedded, or module:factory (repeatable)",
+    "training loader under test: speculators, specforge, specforge-data-plane, embedded, or module:factory "
+    "(repeatable)",
     "CODE",
     stage="loader",
     many=True,
