@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eagle3_contracts.contract import Contract
+from eagle3_contracts.diagnosis.case import Case
 from eagle3_contracts.diagnosis.fixes import suggest_fixes
+from eagle3_contracts.diagnosis.neighbours import find_neighbours, prefer_named, say_planes
 from eagle3_contracts.diagnosis.samples import (
     SHORTEST,
     DraftSample,
@@ -19,19 +20,17 @@ from eagle3_contracts.diagnosis.samples import (
     split_samples,
 )
 from eagle3_contracts.diagnosis.scoring import Half, Score, Scorer
-from eagle3_contracts.diagnosis.search import LATER_STEPS, Search, judges_recurrence, variations
-from eagle3_contracts.diagnosis.space import Space, open_space
+from eagle3_contracts.diagnosis.search import Search, judges_recurrence
+from eagle3_contracts.diagnosis.space import open_space
 from eagle3_contracts.diagnosis.sureness import (
     ALPHA,
     LEAST_POSITIONS,
-    Comparison,
-    compare_scores,
     compare_sums,
     least_samples,
     tail,
     zero_like,
 )
-from eagle3_contracts.diagnosis.verdict import Diagnosis, Difference, DraftVerdict, Measured, Neighbour
+from eagle3_contracts.diagnosis.verdict import Diagnosis, Difference, DraftVerdict, Measured
 from eagle3_contracts.diagnosis.wiring import (
     WORDS,
     Hypothesis,
@@ -51,32 +50,6 @@ USUAL_ACCURACY = 0.5
 and .34 mis-wired; a drafter below a half is rarely worth its time."""
 COARSE_ROWS = 300
 """Rows on which many hypotheses are told apart before the best are scored on all."""
-CLEARLY_WORSE = 0.3
-"""Nats per row on the coarse rows beyond which a neighbour is not looked at again."""
-_TENSORS_DECIDE = (
-    "boundaries next to each other differ little in what a drafter predicts; which one a plane is, is decided on "
-    "tensors: capture.boundary, dataset.boundary"
-)
-
-
-@dataclass(slots=True)
-class _Case:
-    """All that the steps of one diagnosis share."""
-
-    contract: Contract
-    declared: Hypothesis
-    space: Space
-    coarse: Scorer
-    seeking: Scorer
-    holding: Scorer
-    expected: float | None
-    found: Hypothesis
-
-    def compare(self, scorer: Scorer, name: str, first: Hypothesis, second: Hypothesis) -> Comparison:
-        """Compare two hypotheses that differ in one thing, by what shows it: later steps, or agreement."""
-        steps = LATER_STEPS if name == "recurrent" else 1
-        scores = (scorer.score(item, steps) for item in (first, second))
-        return compare_scores(*scores, by_agreement=name == "prediction")
 
 
 def diagnose(
@@ -103,7 +76,7 @@ def diagnose(
         lacking = ", ".join(map(str, missing))
         return _undecided(contract, f"the samples lack {lacking}, which the contract feeds to the drafter", usable)
     case = _open_case(contract, weights, halves, target, expected_accuracy)
-    case.found = Search(case.coarse, case.seeking, case.space).run(case.declared)
+    case.found = prefer_named(case, Search(case.coarse, case.seeking, case.space).run(case.declared))
     differences = list(_confirm(case))
     return _conclude(case, differences, usable)
 
@@ -128,7 +101,7 @@ def _open_case(
     halves: tuple[list[DraftSample], list[DraftSample]],
     target: Target | None,
     expected: float | None,
-) -> _Case:
+) -> Case:
     everything = [*halves[0], *halves[1]]
     right, others = find_predictions(everything, target, contract.target.num_hidden_layers)
     asked = tuple(dict.fromkeys((right, Prediction(None), *others)))
@@ -142,10 +115,10 @@ def _open_case(
         coarse.frequencies[prediction] = holding.frequencies[prediction] = seeking.frequency(prediction)
     declared = Hypothesis(declared_wiring(contract), right)
     space = open_space(contract, weights, declared.wiring, shared_taps(everything), (right, *others))
-    return _Case(contract, declared, space, coarse, seeking, holding, expected, declared)
+    return Case(contract, declared, space, coarse, seeking, holding, expected, declared)
 
 
-def _confirm(case: _Case) -> Iterator[Difference]:
+def _confirm(case: Case) -> Iterator[Difference]:
     """Take back every difference that the held-out half does not confirm; yield those that stay.
 
     Changes ``case.found``. What the next step gets is compared by the later steps.
@@ -162,7 +135,7 @@ def _confirm(case: _Case) -> Iterator[Difference]:
             case.found = back
 
 
-def _conclude(case: _Case, differences: list[Difference], samples: Sequence[DraftSample]) -> Diagnosis:
+def _conclude(case: Case, differences: list[Difference], samples: Sequence[DraftSample]) -> Diagnosis:
     score = case.holding.score(case.found)
     knows = compare_sums(score.by_sample(score.gain), zero_like(score), len(score.gain))
     if not knows.beyond_doubt:
@@ -173,8 +146,8 @@ def _conclude(case: _Case, differences: list[Difference], samples: Sequence[Draf
         verdict, reasons = _name_difference(case, differences)
     else:
         verdict, reasons = _judge_training(case, score)
-    neighbours = tuple(_find_neighbours(case)) if verdict is not DraftVerdict.CANNOT_TELL or knows.beyond_doubt else ()
-    reasons += _say_planes(case, neighbours)
+    neighbours = tuple(find_neighbours(case)) if verdict is not DraftVerdict.CANNOT_TELL or knows.beyond_doubt else ()
+    reasons += say_planes(case, neighbours)
     return Diagnosis(
         verdict,
         case.contract.reference,
@@ -194,7 +167,7 @@ def _conclude(case: _Case, differences: list[Difference], samples: Sequence[Draf
     )
 
 
-def _name_difference(case: _Case, differences: Sequence[Difference]) -> tuple[DraftVerdict, list[str]]:
+def _name_difference(case: Case, differences: Sequence[Difference]) -> tuple[DraftVerdict, list[str]]:
     wired = [item for item in differences if item.name != WORDS["prediction"]]
     told = [f"{item.name}: {item.found}, where the contract says {item.declared}: {item.sure}" for item in differences]
     if not wired:
@@ -209,7 +182,7 @@ def _name_difference(case: _Case, differences: Sequence[Difference]) -> tuple[Dr
     ]
 
 
-def _judge_training(case: _Case, score: Score) -> tuple[DraftVerdict, list[str]]:
+def _judge_training(case: Case, score: Score) -> tuple[DraftVerdict, list[str]]:
     """Judge a drafter that no other wiring serves better: by the accuracy that was stated, or the usual one."""
     expected = USUAL_ACCURACY if case.expected is None else case.expected
     origin = "a figure that was chosen, since none was stated" if case.expected is None else "as stated"
@@ -229,40 +202,6 @@ def _judge_training(case: _Case, score: Score) -> tuple[DraftVerdict, list[str]]
     return DraftVerdict.CANNOT_TELL, [f"correctly wired, and {told}; {line}, but only {votes}: give more samples"]
 
 
-def _find_neighbours(case: _Case) -> Iterator[Neighbour]:
-    """Yield the changes of one thing that are not worse beyond doubt, on either half."""
-    recurrence = judges_recurrence(case.seeking, case.found)
-    for name, other in variations(case.found, case.space):
-        if name == "recurrent" and not recurrence:
-            continue
-        rough = [float(case.coarse.score(item).gain.mean()) for item in (case.found, other)]
-        if name not in {"prediction", "recurrent"} and rough[0] - rough[1] > CLEARLY_WORSE:
-            continue
-        if case.compare(case.seeking, name, case.found, other).beyond_doubt:
-            continue
-        comparison = case.compare(case.holding, name, case.found, other)
-        if not comparison.beyond_doubt:
-            value = describe_value(case.contract, name, other.get(name))
-            yield Neighbour(WORDS[name], value, -comparison.gain, str(comparison))
-
-
-def _say_planes(case: _Case, neighbours: Sequence[Neighbour]) -> Iterator[str]:
-    """Say which planes fit about as well, and what decides: nothing that a drafter predicts tells neighbours surely."""
-    near = max((item for item in neighbours if item.name == WORDS["taps"]), key=lambda item: item.gain, default=None)
-    if near is not None:
-        yield f"not told apart from {near.value}: what was found is {near.sure}"
-    if near is not None or _adjacent(case):
-        yield _TENSORS_DECIDE
-
-
-def _adjacent(case: _Case) -> bool:
-    """Tell whether what was found is other planes, each at most one boundary away from the declared one."""
-    pairs = list(zip(case.declared.wiring.taps, case.found.wiring.taps, strict=True))
-    return any(one != other for one, other in pairs) and all(
-        abs(one.boundary - other.boundary) <= 1 for one, other in pairs
-    )
-
-
 def measure(scorer: Scorer, hypothesis: Hypothesis) -> Measured:
     """Measure step 0 under one hypothesis's wiring, against the target's own choice and against the text."""
     from dataclasses import replace
@@ -275,7 +214,7 @@ def measure(scorer: Scorer, hypothesis: Hypothesis) -> Measured:
     )
 
 
-def _notes(case: _Case) -> Iterator[str]:
+def _notes(case: Case) -> Iterator[str]:
     if len(case.space.taps) <= case.contract.target.num_hidden_layers:
         held = ", ".join(map(str, case.space.taps))
         yield f"only these planes were at hand, and no other could be tried: {held}"
