@@ -4,6 +4,8 @@ Run it from the repository's root, in the environment of ``tox -e smollm2``:
 ``PYTHONPATH=tests python tests/smollm2/measure.py``. Reference: float32, sinks excluded. Per boundary: how far a
 correct capture is when computed in bfloat16 (median, p99, maximum over tokens) and when stored in bfloat16
 (median); how far the neighbouring boundaries are (the smaller median); the same at sink tokens; and the norm.
+Then, in one line each, the largest median and the log-probabilities of float16, of float32 with eager attention and
+of float32 against the float64 route.
 """
 
 from __future__ import annotations
@@ -22,17 +24,47 @@ from eagle3_contracts.numerics import (
     sink_rows,
 )
 from eagle3_contracts.subjects.targets.hf_loading import load_model
+from eagle3_contracts.subjects.targets.llama_numpy import forward
+from eagle3_contracts.subjects.targets.shape import read_shape
 from eagle3_contracts.subjects.targets.taps import find_decoder, tap_inputs
 from support.smollm2 import find_model, read_texts, tokenize
 
 Array = npt.NDArray[np.float32]
 
 
-def run_texts(path: Path, dtype: str, texts: list[list[int]]) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+def say_gap(exact: Array, other: Array) -> str:
+    """Say the largest difference of log-probability over the top 10 of ``exact``, over tokens."""
+    top = np.argsort(-exact, axis=-1)[:, :10]
+    gap = np.take_along_axis(log_softmax(exact) - log_softmax(other), top, axis=-1)
+    worst = np.abs(gap).max(axis=-1)
+    return f"median {np.median(worst):.2g}, p99 {np.quantile(worst, 0.99):.2g}"
+
+
+def largest_median(states: Array, exact: Array, sinks: npt.NDArray[np.bool_]) -> float:
+    """Give the largest median over boundaries of the relative L2, sinks left out."""
+    return float(np.median(relative_l2(states, exact)[:, ~sinks], axis=1).max())
+
+
+def run_in_float64(path: Path, texts: list[list[int]]) -> tuple[Array, Array]:
+    """Give boundaries and logits of all texts by the project's own route in numpy, float64."""
+    model = load_model(str(path), "float32")
+    weights = {name.removeprefix("model."): value.numpy() for name, value in model.state_dict().items()}
+    shape = read_shape(model.config.to_dict())
+    runs = [forward(weights.get, shape, np.asarray(tokens)) for tokens in texts]
+    head = weights["embed_tokens.weight"].T.astype(np.float64)
+    logits = [(run.final @ head).astype(np.float32) for run in runs]
+    return np.concatenate([run.boundaries for run in runs], axis=1).astype(np.float32), np.concatenate(logits)
+
+
+def run_texts(
+    path: Path, dtype: str, texts: list[list[int]], attention: str = ""
+) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     """Give boundaries [n+1, T, H], logits [T, V] and sinks [T] of all texts, one after the other."""
     import torch
 
     model = load_model(str(path), dtype)
+    if attention:
+        model.set_attn_implementation(attention)
     decoder = find_decoder(model, str(path))
     states, logits = [], []
     for tokens in texts:
@@ -68,11 +100,17 @@ def main() -> None:
             f"  {np.median(error[sinks]):.4f} {min(np.median(other[sinks]) for other in beside):.4f}"
             f"  {np.median(norm):.1f} {norm.max():.0f}\n"
         )
-    top = np.argsort(-logits, axis=-1)[:, :10]
-    gap = np.take_along_axis(log_softmax(logits) - log_softmax(rough_logits), top, axis=-1)
-    worst = np.abs(gap).max(axis=-1)
-    out(f"logprob of the top 10, bf16: median {np.median(worst):.3f}, p99 {np.quantile(worst, 0.99):.3f}\n")
+    out(f"logprob of the top 10, bf16: {say_gap(logits, rough_logits)}\n")
     out(f"largest median {max(medians):.4f}, smallest neighbour {min(nearest):.3f}\n")
+    halved = exact.astype(np.float16).astype(np.float32)
+    out(f"stored in float16: largest median {largest_median(halved, exact, sinks):.2g}\n")
+    others = {
+        "computed in float16": run_texts(path, "float16", texts)[:2],
+        "float32, eager attention": run_texts(path, "float32", texts, attention="eager")[:2],
+        "float64 route": run_in_float64(path, texts),
+    }
+    for name, (states, other) in others.items():
+        out(f"{name}: largest median {largest_median(states, exact, sinks):.2g}, logprob {say_gap(logits, other)}\n")
 
 
 if __name__ == "__main__":
