@@ -1,8 +1,7 @@
-"""Rotary parameters: both layouts read as transformers reads them, and as the contract's own frequencies compute."""
+"""Rotary parameters: a config in either layout against the contract's own (transformers' reading: architectures)."""
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import pytest
@@ -12,34 +11,14 @@ from support.drafters import ROPES, drafter_contract, rope_parameters
 
 THETA = {"rope_theta": 5000.0}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 512}
-LINEAR = {"type": "linear", "factor": 2.0}
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "old": {**THETA, "rope_scaling": YARN},
-    "new": {"rope_parameters": {**THETA, **YARN}},
-    "new, base beside": {**THETA, "rope_parameters": YARN},
-    "both": {**THETA, "rope_scaling": YARN, "rope_parameters": {**THETA, **YARN}},
-    "contradicting scaling": {**THETA, "rope_scaling": LINEAR, "rope_parameters": {**THETA, **YARN}},
-    "contradicting base": {"rope_theta": 1e6, "rope_parameters": {**THETA, "rope_type": "default"}},
-    "old type": {**THETA, "rope_scaling": LINEAR},
-    "empty scaling": {**THETA, "rope_scaling": None},
-    "base alone": THETA,
-    "nothing": {},
-}
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_both_layouts_are_read_as_transformers_reads_them(name: str) -> None:
-    config = importlib.import_module("transformers").LlamaConfig(**LAYOUTS[name], max_position_embeddings=2048)
-    real, read = config.rope_parameters, read_rope(LAYOUTS[name])
-    assert read.theta == real["rope_theta"]
-    assert read.type == real["rope_type"]
-    assert dict(read.parameters).get("factor") == real.get("factor")
+OLD: dict[str, Any] = {**THETA, "rope_scaling": YARN}
+NEW: dict[str, Any] = {"rope_parameters": {**THETA, **YARN}}
 
 
 def test_the_old_layout_alone_misses_the_new_one() -> None:
-    assert read_rope(LAYOUTS["new"], "v4").theta == 10000.0
-    assert read_rope(LAYOUTS["new"], "v4").type == "default"
-    assert not read_rope(LAYOUTS["old"], "v4").differs(read_rope(LAYOUTS["new"]))
+    assert read_rope(NEW, "v4").theta == 10000.0
+    assert read_rope(NEW, "v4").type == "default"
+    assert not read_rope(OLD, "v4").differs(read_rope(NEW))
 
 
 @pytest.mark.parametrize("kind", ROPES)
