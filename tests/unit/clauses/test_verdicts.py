@@ -1,4 +1,4 @@
-"""Every clause of the capture and dataset stages says of hand-made evidence what it should."""
+"""Every clause of the capture, dataset and loader stages says of hand-made evidence what it should."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import Clause, clauses_of
-from support.judging import capture_cases, dataset_cases, placement_cases
+from support.judging import capture_cases, dataset_cases, loader_cases, placement_cases
 from support.judging.cases import Case
 from support.snapshots import compare_snapshot, list_unused, tell_findings
 
@@ -18,8 +18,9 @@ CASES = (
     *placement_cases.CAPTURE_CASES,
     *dataset_cases.CASES,
     *placement_cases.DATASET_CASES,
+    *loader_cases.CASES,
 )
-CLAUSES = [*clauses_of("capture"), *clauses_of("dataset")]
+CLAUSES = [*clauses_of("capture"), *clauses_of("dataset"), *clauses_of("loader")]
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 
 
