@@ -63,6 +63,12 @@ def read_target(folder: Path) -> dict[str, Tensor]:
     return {name.removeprefix("model."): torch.from_numpy(files.read(name)) for name in files.tensors}
 
 
+def named_special_tokens(folder: Path) -> list[int]:
+    """Give the ids that the target's config.json names ``*_token_id``: where its texts begin and end."""
+    table = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return [item for key, item in table.items() if key.endswith("_token_id")]
+
+
 def measure(contract: Contract, weights: dict[str, Tensor], lessons: Sequence[Lesson]) -> dict[str, Any]:
     """Give accuracies per step against the target's argmax, each step fed with the text's tokens."""
     import torch
@@ -156,10 +162,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if (given.out / "model.safetensors").exists():
         parser.error(f"{given.out} holds weights already; a released drafter is never trained again, name a new folder")
     contract, target = load_contract(CONTRACT), read_target(embedded_target())
+    pinned = named_special_tokens(embedded_target())
     recipe = replace(RECIPE, seed=given.seed, updates=given.updates)
     lessons = make_lessons(contract, target, SEQUENCES + HELD_OUT)
     started = time.monotonic()
-    weights = train_drafter(contract, lessons[:SEQUENCES], recipe, target["embed_tokens.weight"])
+    weights = train_drafter(contract, lessons[:SEQUENCES], recipe, target["embed_tokens.weight"], pinned=pinned)
     seconds = time.monotonic() - started
     rounded = {name: item.bfloat16() if item.is_floating_point() else item for name, item in weights.items()}
     measured = {
@@ -169,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     provenance = {
         "command": f"{module} --seed {recipe.seed} --updates {recipe.updates}",
-        "recipe": {**asdict(recipe), "sequences": SEQUENCES, "held_out": HELD_OUT, "length": LENGTH},
+        "recipe": {**asdict(recipe), "sequences": SEQUENCES, "held_out": HELD_OUT, "length": LENGTH, "pinned": pinned},
         "measured": measured,
         "versions": {"python": sys.version.split()[0], "torch": torch.__version__},
         "threads": torch.get_num_threads(),

@@ -8,7 +8,7 @@ core/eagle3.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,12 +47,17 @@ class Lesson:
 
 
 def train_drafter(
-    contract: Contract, lessons: Sequence[Lesson], recipe: DraftRecipe, embedding: Tensor
+    contract: Contract,
+    lessons: Sequence[Lesson],
+    recipe: DraftRecipe,
+    embedding: Tensor,
+    *,
+    pinned: Collection[int] = (),
 ) -> dict[str, Tensor]:
     """Train from random weights; give every tensor of the contract by canonical name, float32 and int64.
 
-    ``lessons``: of one length. ``embedding`` [V, H]: the target's, frozen. The draft vocabulary is the tokens that
-    the lessons' logits choose most often, so that few first choices fall outside it.
+    ``lessons``: of one length. ``embedding`` [V, H]: the target's, frozen. The draft vocabulary is ``pinned`` and the
+    tokens that the lessons' logits choose most often, so that few first choices fall outside it.
     """
     import torch
 
@@ -60,7 +65,7 @@ def train_drafter(
     weights = initial_weights(contract, draw)
     weights["embed_tokens.weight"] = embedding.float()
     if "d2t" in weights:
-        weights["d2t"] = choose_draft_vocabulary(contract, lessons)
+        weights["d2t"] = choose_draft_vocabulary(contract, lessons, pinned)
     trained = [
         tensor.requires_grad_()
         for name, tensor in weights.items()
@@ -96,14 +101,19 @@ def initial_weights(contract: Contract, draw: object) -> dict[str, Tensor]:
     return weights
 
 
-def choose_draft_vocabulary(contract: Contract, lessons: Sequence[Lesson]) -> Tensor:
-    """Give d2t for the tokens that the target chooses most often, in rising order."""
+def choose_draft_vocabulary(contract: Contract, lessons: Sequence[Lesson], pinned: Collection[int] = ()) -> Tensor:
+    """Give d2t for ``pinned`` and the tokens that the target chooses most often, in rising order.
+
+    Pin the ends of text: seldom the most likely token, they can never be drafted unless d2t leads to them
+    (``checkpoint.special-tokens``).
+    """
     import torch
 
     size = contract.drafter.draft_vocab_size
     counts = torch.zeros(contract.target.vocab_size, dtype=torch.int64)
     for lesson in lessons:
         counts += torch.bincount(lesson.logits.argmax(-1), minlength=len(counts))
+    counts[list(pinned)] = counts.sum() + 1
     ids = torch.sort(counts, descending=True, stable=True).indices[:size].sort().values
     return ids if contract.drafter.d2t == "absolute" else ids - torch.arange(size)
 
