@@ -33,6 +33,7 @@ class ServerArguments:
     ``raw``: the whole answer. ``draft_tokens``, ``steps``, ``topk``: as they are in effect. ``context_length``: tokens
     that one request may have. ``capture_ids``: ids of its capture flag, in the order given. ``chunked_prefill``: tokens of a
     chunk, -1 for none. ``radix_cache``: prefixes are cached. ``returns_hidden_states``: the flag that allows them.
+    ``asked_draft_tokens``: what the command asked for that started it, where that is known (a launched server).
     """
 
     raw: Mapping[str, Any]
@@ -44,6 +45,7 @@ class ServerArguments:
     steps: int | None = None
     topk: int | None = None
     draft_tokens: int | None = None
+    asked_draft_tokens: int | None = None
     context_length: int | None = None
     capture_ids: tuple[int, ...] | None = None
     chunked_prefill: int | None = None
@@ -143,7 +145,8 @@ class ServedProbe:
 class ServerEvidence:
     """What is known of one live server.
 
-    ``url``: without credentials. ``role``: None until it is known. ``comparison``: the planes of ``probes`` (their
+    ``url``: without credentials. ``role``: None until it is known. ``asked_role``: what the user said that the server
+    is for, None where only a URL was given; a server that drafts nothing then fails. ``comparison``: the planes of ``probes`` (their
     ``alone.rows``, split by hidden size, in the order given) against the reference target; for a plain server the one
     plane is its final state. ``batch_size``: of the batched run. ``stand_ins``: parts of the server that are no
     engine's own (an operator library for CPUs); every finding of that subject says so. ``problems``: kinds
@@ -155,6 +158,7 @@ class ServerEvidence:
     subject: str
     url: str = ""
     role: ServerRole | None = None
+    asked_role: ServerRole | None = None
     arguments: ServerArguments | None = None
     probes: tuple[ServedProbe, ...] = ()
     batch_size: int = 0
