@@ -31,8 +31,8 @@ class ServerArguments:
     """What the server says of its own arguments, after it has rewritten them; None for what it does not say.
 
     ``raw``: the whole answer. ``draft_tokens``, ``steps``, ``topk``: as they are in effect. ``context_length``: tokens
-    that one request may have. ``capture_ids``: ids of its capture flag, in the order given. ``chunked_prefill``: tokens of a
-    chunk, -1 for none. ``radix_cache``: prefixes are cached. ``returns_hidden_states``: the flag that allows them.
+    that one request may have. ``capture_ids``: ids of its capture flag, in the order given. ``chunked_prefill``: tokens
+    of a chunk, -1 for none. ``radix_cache``: prefixes are cached. ``returns_hidden_states``: the flag that allows them.
     ``asked_draft_tokens``: what the command asked for that started it, where that is known (a launched server).
     """
 
@@ -146,9 +146,9 @@ class ServerEvidence:
     """What is known of one live server.
 
     ``url``: without credentials. ``role``: None until it is known. ``asked_role``: what the user said that the server
-    is for, None where only a URL was given; a server that drafts nothing then fails. ``comparison``: the planes of ``probes`` (their
-    ``alone.rows``, split by hidden size, in the order given) against the reference target; for a plain server the one
-    plane is its final state. ``batch_size``: of the batched run. ``stand_ins``: parts of the server that are no
+    is for, None where only a URL was given; a server that drafts nothing then fails. ``comparison``: the planes of
+    ``probes`` (their ``alone.rows``, split by hidden size, in the order given) against the reference target; for a
+    plain server the one plane is its final state. ``batch_size``: of the batched run. ``stand_ins``: parts of the server that are no
     engine's own (an operator library for CPUs); every finding of that subject says so. ``problems``: kinds
     ``unreachable``, ``timeout``, ``status``, ``no-json``, ``too-large``, ``truncated``, ``malformed``, ``foreign``
     (an answer to another request), ``exited`` (a launched server is gone; its log's end is quoted), ``target``,
