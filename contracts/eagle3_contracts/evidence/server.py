@@ -148,11 +148,11 @@ class ServerEvidence:
     ``url``: without credentials. ``role``: None until it is known. ``asked_role``: what the user said that the server
     is for, None where only a URL was given; a server that drafts nothing then fails. ``comparison``: the planes of
     ``probes`` (their ``alone.rows``, split by hidden size, in the order given) against the reference target; for a
-    plain server the one plane is its final state. ``batch_size``: of the batched run. ``stand_ins``: parts of the server that are no
-    engine's own (an operator library for CPUs); every finding of that subject says so. ``problems``: kinds
-    ``unreachable``, ``timeout``, ``status``, ``no-json``, ``too-large``, ``truncated``, ``malformed``, ``foreign``
-    (an answer to another request), ``exited`` (a launched server is gone; its log's end is quoted), ``target``,
-    ``needs``.
+    plain server the one plane is its final state. ``batch_size``: of the batched run. ``stand_ins``: parts of the
+    server that are no engine's own (an operator library for CPUs); every finding of that subject says so.
+    ``problems``: kinds ``unreachable``, ``timeout``, ``status``, ``no-json``, ``too-large``, ``truncated``,
+    ``malformed``, ``foreign`` (an answer to another request), ``exited`` (a launched server is gone; its log's end is
+    quoted), ``target``, ``needs``.
     """
 
     subject: str
