@@ -21,6 +21,15 @@ from eagle3_contracts.evidence.dataset import (
     Tally,
     TensorHeader,
 )
+from eagle3_contracts.evidence.golden import (
+    GoldenEvidence,
+    LogitAgreement,
+    LogitForm,
+    RecordedFile,
+    RecordedSequence,
+    StateAgreement,
+    WorstRow,
+)
 from eagle3_contracts.evidence.launch import Argument, LaunchEvidence, NamedModel, Word
 from eagle3_contracts.evidence.loader import (
     BAD,
@@ -61,19 +70,25 @@ __all__ = [
     "DraftedComparison",
     "EmbeddingComparison",
     "Flags",
+    "GoldenEvidence",
     "LaunchEvidence",
     "LoadedRows",
     "LoaderEvidence",
     "LoaderRun",
+    "LogitAgreement",
     "LogitComparison",
+    "LogitForm",
     "NamedModel",
     "PlaneRecord",
     "Problem",
+    "RecordedFile",
+    "RecordedSequence",
     "ReferenceStates",
     "Scenario",
     "Sentinel",
     "Signature",
     "State",
+    "StateAgreement",
     "StateComparison",
     "Stranger",
     "Table",
@@ -83,4 +98,5 @@ __all__ = [
     "WeightRecord",
     "WeightValues",
     "Word",
+    "WorstRow",
 ]

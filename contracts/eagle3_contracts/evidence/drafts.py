@@ -19,7 +19,7 @@ class RecordedDrafts:
     [S, R] over all. Rows that the text does not reach at a step hold zeros, and -1 for ids.
     """
 
-    drafted: npt.NDArray[np.int16]
-    top_ids: npt.NDArray[np.int16]
+    drafted: npt.NDArray[np.integer]
+    top_ids: npt.NDArray[np.integer]
     top_logits: Array
     log_sum_exp: Array
