@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "run": {"contract", "findings", "registry", "subjects"},
     "writing": FOUNDATIONS | {"__init__", "consumers", "dialects", "registry", "run", "subjects"},
     "reports": {"findings", "registry", "run"},
+    "guards": FOUNDATIONS | {"clauses", "consumers", "dialects", "launchers", "registry", "reports", "run", "subjects"},
     "recording": FOUNDATIONS | {"accuracy", "drafter", "embedded", "subjects"},
     "faults": FOUNDATIONS | {"drafter", "embedded", "registry", "subjects"},
     "testing": {"__init__", "contract", "embedded", "findings", "registry", "reports", "run", "subjects"},

@@ -16,8 +16,15 @@ from pathlib import Path
 PREFIX = "EAGLE3_CONTRACT"
 """Every variable of this project that starts so is a setting; any other with this prefix is a typing error."""
 
-OTHERS = frozenset({"EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS"})
-"""Variables of this project's own tests."""
+OTHERS = frozenset(
+    {
+        "EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS",
+        "EAGLE3_CONTRACT_GUARD",
+        "EAGLE3_CONTRACT_GUARD_MODE",
+        "EAGLE3_CONTRACT_GUARD_UNCHECKED",
+    }
+)
+"""Variables of this project's own tests, and those of a server's guard (``guards/settings.py``)."""
 
 TRUE, FALSE = "true", "false"
 

@@ -1,0 +1,277 @@
+"""What the rows of one batch show: shapes, tokens, mask, finiteness, boundary 0 by repeated tokens, norms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from eagle3_contracts.clauses.bounds import NORMED, NOT_NORMED
+from eagle3_contracts.clauses.norm_states import read_norm_state
+from eagle3_contracts.findings import Finding, Rung, Verdict, Where
+from eagle3_contracts.guards.embedding_rows import check_embedding
+from eagle3_contracts.registry import clause
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from eagle3_contracts.contract import Contract, Plane
+    from eagle3_contracts.subjects.loaders.protocol import StepZero
+
+SUBJECT = "first batch"
+SAMPLED = 256
+"""Rows that norms are taken of."""
+
+
+def check_batch(contract: Contract, batch: StepZero, norm_weight: Any = None) -> Iterator[Finding]:
+    """Give the findings of one batch; where its parts do not fit together, those alone."""
+    misfits = list(_check_shapes(contract, batch))
+    yield from misfits
+    if any(item.verdict is Verdict.FAILED for item in misfits):
+        return
+    yield _check_tokens(contract, batch)
+    yield _check_mask(batch)
+    yield _check_finite(batch)
+    yield from check_embedding(contract, batch)
+    yield from _check_norms(contract, batch)
+    yield _check_norm_state(contract, batch, norm_weight)
+    yield _check_targets(batch)
+
+
+def rows_of(value: Any) -> Tensor:
+    """Give a part of a batch as [B, N, ...]; [N] becomes one sequence, and a mask's last dimension of one goes."""
+    import torch
+
+    tensor = torch.as_tensor(value).detach()
+    if tensor.ndim == 3 and tensor.shape[-1] == 1:
+        tensor = tensor[..., 0]
+    return tensor[None] if tensor.ndim == 1 else tensor
+
+
+def states_of(value: Any) -> Tensor:
+    """Give states as [B, N, W]."""
+    import torch
+
+    tensor = torch.as_tensor(value).detach()
+    return tensor[None] if tensor.ndim == 2 else tensor
+
+
+def _check_shapes(contract: Contract, batch: StepZero) -> Iterator[Finding]:
+    """Compare widths with the declared planes, and all parts with the rows of fc's input."""
+    fed, hidden = states_of(batch.fc_input), contract.target.hidden_size
+    planes = contract.input_planes()
+    told = f"fc's input is {fed.shape[-1]} wide, {fed.shape[-1] / hidden:g} planes of {hidden}, in {_dtype(fed)}"
+    wide = fed.ndim == 3 and fed.shape[-1] == hidden * len(planes) and fed.is_floating_point()
+    yield clause("loader.fc-input").find(
+        Verdict.PASSED if wide else Verdict.FAILED,
+        SUBJECT,
+        observed=told,
+        expected=f"{hidden * len(planes)}: cat({', '.join(plane.name for plane in planes)}) of {hidden} each",
+        measure=float(fed.shape[-1]),
+        bound=float(hidden * len(planes)),
+        hint="" if wide else "store and feed the planes that the contract lists (drafter.input), or train for another",
+    )
+    yield from _check_last_hidden(contract, batch, tuple(fed.shape[:2]))
+    parts = {"tokens": batch.tokens, "mask": batch.mask, "positions": batch.positions, "documents": batch.documents}
+    sizes = {name: tuple(rows_of(part).shape) for name, part in parts.items() if part is not None}
+    wrong = {name: size for name, size in sizes.items() if size != tuple(fed.shape[:2])}
+    said = ", ".join(f"{name} {list(size)}" for name, size in (wrong or sizes).items())
+    yield clause("loader.runs").find(
+        Verdict.FAILED if wrong else Verdict.PASSED,
+        SUBJECT,
+        observed=f"{said} beside {list(fed.shape[:2])} rows of states",
+        expected="one token, mask, position and document for each row",
+        measure=float(len(wrong)),
+        bound=0.0,
+        hint="shift and pad all parts of a sample alike, before they are batched" if wrong else "",
+    )
+
+
+def _check_last_hidden(contract: Contract, batch: StepZero, rows: tuple[int, ...]) -> Iterator[Finding]:
+    rule, plane, hidden = clause("loader.last-hidden"), contract.last_hidden_plane(), contract.target.hidden_size
+    if batch.last_hidden is None or plane is None:
+        told = "the batch gives no last hidden state" if batch.last_hidden is None else "the contract declares none"
+        wrong = batch.last_hidden is None and plane is not None
+        yield rule.find(Verdict.ERRORED if wrong else Verdict.SKIPPED, SUBJECT, observed=told)
+        return
+    last = states_of(batch.last_hidden)
+    fits = tuple(last.shape) == (*rows, hidden)
+    yield rule.find(
+        Verdict.PASSED if fits else Verdict.FAILED,
+        SUBJECT,
+        observed=f"the last hidden state is {list(last.shape)} in {_dtype(last)}",
+        expected=f"{[*rows, hidden]}: {plane.name}, boundary {plane.boundary}",
+        measure=float(last.shape[-1]),
+        bound=float(hidden),
+        hint=""
+        if fits
+        else "the last stored plane becomes the last hidden state: see the order on disk (storage.planes)",
+    )
+
+
+def _check_tokens(contract: Contract, batch: StepZero) -> Finding:
+    tokens, vocabulary = rows_of(batch.tokens), contract.target.vocab_size
+    low, high = int(tokens.min()), int(tokens.max())
+    fits = low >= 0 and high < vocabulary and not tokens.is_floating_point()
+    return clause("loader.stored-tokens").find(
+        Verdict.PASSED if fits else Verdict.FAILED,
+        SUBJECT,
+        observed=f"token ids from {low} to {high}",
+        expected=f"whole numbers from 0 to {vocabulary - 1}",
+        measure=float(high),
+        bound=float(vocabulary - 1),
+        hint="" if fits else "tokenize with the target's own tokenizer; ids of the draft vocabulary are no input",
+    )
+
+
+def _check_mask(batch: StepZero) -> Finding:
+    """Fail if nothing is trained, if values are no flags, or if padding is trained."""
+    rule = clause("loader.padding")
+    if batch.mask is None:
+        return rule.find(Verdict.SKIPPED, SUBJECT, observed="the batch gives no mask: every row is trained")
+    mask = rows_of(batch.mask)
+    trained, odd = int((mask != 0).sum()), int(((mask != 0) & (mask != 1)).sum())
+    padded = 0 if batch.documents is None else int(((mask != 0) & (rows_of(batch.documents) < 0)).sum())
+    wrong = [f"{odd} values are neither 0 nor 1"] if odd else []
+    wrong += [f"{padded} rows of padding are trained"] if padded else []
+    wrong += [] if trained else ["no row is trained"]
+    return rule.find(
+        Verdict.FAILED if wrong else Verdict.PASSED,
+        SUBJECT,
+        observed="; ".join([f"{trained} of {mask.numel()} rows are trained", *wrong]),
+        expected="flags, some of them set, none on padding",
+        measure=float(odd + padded + (not trained)),
+        bound=0.0,
+        hint="see how the loss mask is made of the conversation, and that it is cut and shifted with it"
+        if wrong
+        else "",
+    )
+
+
+def _check_finite(batch: StepZero) -> Finding:
+    """Look at every number of the batch: the one look that grows with it."""
+    parts = {"fc_input": batch.fc_input, "last_hidden": batch.last_hidden}
+    states = {name: states_of(part) for name, part in parts.items() if part is not None}
+    # A sum is finite only if all its terms are, and needs no copy; an overflow is told apart by looking again.
+    doubtful = {name: part for name, part in states.items() if not bool(part.sum(dtype=_wide()).isfinite())}
+    wrong = {name: count for name, part in doubtful.items() if (count := int((~part.isfinite()).sum()))}
+    told = ", ".join(f"{count} values of {name} are NaN or infinite" for name, count in wrong.items())
+    return clause("loader.nonfinite").find(
+        Verdict.FAILED if wrong else Verdict.PASSED,
+        SUBJECT,
+        observed=told or "all values are finite",
+        measure=float(sum(wrong.values())),
+        bound=0.0,
+        hint="find the sample with `eagle3-contracts check`, clause dataset.finite, and capture it again"
+        if wrong
+        else "",
+    )
+
+
+def _wide() -> Any:
+    import torch
+
+    return torch.float32
+
+
+def _check_norms(contract: Contract, batch: StepZero) -> Iterator[Finding]:
+    """Compare median norms with the declared ranges: they inform, and never decide."""
+    hidden = contract.target.hidden_size
+    fed = _sample(batch, batch.fc_input)
+    named = [
+        (plane, fed[:, index * hidden : (index + 1) * hidden]) for index, plane in enumerate(contract.input_planes())
+    ]
+    last = contract.last_hidden_plane()
+    if last is not None and batch.last_hidden is not None:
+        named.append((last, _sample(batch, batch.last_hidden)))
+    for plane, rows in named:
+        if plane.norm is None or not len(rows):
+            continue
+        median, (low, high) = float(rows.float().norm(dim=-1).median()), plane.norm.median
+        fits = low <= median <= high
+        yield clause("dataset.norm-range").find(
+            Verdict.PASSED if fits else Verdict.FAILED,
+            SUBJECT,
+            observed=f"the median norm of what should be {plane.name} is {median:.4g}{_say_others(contract, median)}",
+            expected=f"{low:g} to {high:g}",
+            where=Where(plane=plane.name),
+            measure=median,
+            bound=high if median > high else low,
+            hint="" if fits else "norms inform only: hold the dataset against the target (--contract-target)",
+        )
+
+
+def _say_others(contract: Contract, median: float) -> str:
+    names = [
+        plane.name for plane in contract.planes if plane.norm and plane.norm.median[0] <= median <= plane.norm.median[1]
+    ]
+    return f", as {', '.join(names)} may have" if names else ""
+
+
+def _sample(batch: StepZero, part: Any) -> Tensor:
+    """Give some rows of a part that are no padding, [at most SAMPLED, W], spread over the batch."""
+    import torch
+
+    states = states_of(part)
+    flat = states.reshape(-1, states.shape[-1])
+    real = torch.ones(len(flat), dtype=torch.bool) if batch.documents is None else rows_of(batch.documents).ravel() >= 0
+    places = real.nonzero().ravel()
+    return flat[places[:: max(1, len(places) // SAMPLED)][:SAMPLED].to(flat.device)]
+
+
+def _check_norm_state(contract: Contract, batch: StepZero, norm_weight: Any) -> Finding:
+    """Tell by the final norm's weight whether the last hidden state has passed it."""
+    import torch
+
+    rule, plane = clause("loader.last-hidden"), contract.last_hidden_plane()
+    if plane is None or batch.last_hidden is None or not plane.is_final or norm_weight is None:
+        told = "whether the last hidden state has passed the final norm was not looked at: no norm_weight was given"
+        if plane is None or not plane.is_final:
+            told = "the declared last hidden state is no final state"
+        return rule.find(Verdict.SKIPPED, SUBJECT, observed=told)
+    rows = _sample(batch, batch.last_hidden).float()
+    weight = torch.as_tensor(norm_weight).detach().to(rows)
+    value = float((rows / weight).square().mean(dim=-1).sqrt().median())
+    return _judge_norm_state(plane, read_norm_state(value), value)
+
+
+def _judge_norm_state(plane: Plane, state: str | None, value: float) -> Finding:
+    told = state.replace("_", "-") if state else "neither clearly pre-norm nor post-norm"
+    declared = plane.state.replace("_", "-")
+    low, high = NORMED if plane.state == "post_norm" else NOT_NORMED
+    fits = state == plane.state
+    return clause("loader.last-hidden").find(
+        Verdict.PASSED if fits else Verdict.FAILED if state else Verdict.ERRORED,
+        SUBJECT,
+        observed=f"the last hidden state is {told}: rms(row / final norm weight) is {value:.4g} in the median",
+        expected=f"{declared}: {'between' if plane.state == 'post_norm' else 'outside'} {low:g} and {high:g}",
+        where=Where(plane=plane.name),
+        rung=Rung.NORM,
+        measure=value,
+        bound=high,
+        hint=""
+        if fits
+        else f"capture the final state {declared}, or declare what the trainer applies (last_hidden_norm)",
+    )
+
+
+def _check_targets(batch: StepZero) -> Finding:
+    rule = clause("loader.draft-vocabulary")
+    if batch.targets is None or batch.vocabulary is None:
+        told = "the batch gives no target token ids, or no draft vocabulary to hold them against"
+        return rule.find(Verdict.SKIPPED, SUBJECT, observed=told)
+    targets, known = rows_of(batch.targets).long(), rows_of(batch.vocabulary).ravel().bool()
+    trained = targets[rows_of(batch.mask) != 0] if batch.mask is not None else targets.ravel()
+    outside = int((~known[trained.clamp(0, len(known) - 1)]).sum()) + int((trained >= len(known)).sum())
+    return rule.find(
+        Verdict.FAILED if outside else Verdict.PASSED,
+        SUBJECT,
+        observed=f"{outside} of {len(trained)} trained rows have a target outside the draft vocabulary",
+        expected="none",
+        measure=float(outside),
+        bound=0.0,
+        hint="mask rows whose target t2d does not hold" if outside else "",
+    )
+
+
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
