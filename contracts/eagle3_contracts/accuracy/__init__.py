@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from eagle3_contracts.accuracy.agreement import Agreement, compare_with_recorded, make_drafts
 from eagle3_contracts.accuracy.passages import Passage, passage_from_states
-from eagle3_contracts.accuracy.simulation import AcceptLength, simulate_chain, simulate_tree
+from eagle3_contracts.accuracy.simulation import (
+    AcceptLength,
+    accept_chains,
+    accept_trees,
+    simulate_chain,
+    simulate_tree,
+)
 from eagle3_contracts.accuracy.steps import StepAccuracy, measure_steps
 
 __all__ = [
@@ -15,6 +21,8 @@ __all__ = [
     "Agreement",
     "Passage",
     "StepAccuracy",
+    "accept_chains",
+    "accept_trees",
     "compare_with_recorded",
     "make_drafts",
     "measure_steps",

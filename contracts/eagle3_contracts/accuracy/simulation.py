@@ -54,12 +54,7 @@ def simulate_chain(drafter: ReferenceDrafter, passages: Iterable[Passage], steps
     ``start``: the row of the first round, behind a prompt. Rounds that the end of the passage would cut are left
     out. ``ValueError`` if there is no round at all.
     """
-
-    def accept(passage: Passage) -> list[int]:
-        drafted = draft_chains(drafter, passage, steps)
-        return [_common(row.tolist(), passage.tokens[at + 2 :].tolist()) for at, row in enumerate(drafted)]
-
-    return _simulate(passages, accept, steps, start)
+    return _simulate(passages, lambda passage: accept_chains(drafter, passage, steps), steps, start)
 
 
 def simulate_tree(
@@ -79,13 +74,24 @@ def simulate_tree(
     """
 
     def accept(passage: Passage) -> list[int]:
-        tree = grow_trees(drafter, passage, steps, topk)
-        return [
-            _descend(Tree(*(part[at] for part in tree)), draft_tokens - 1, passage.tokens[at + 2 :].tolist())
-            for at in range(len(passage.tokens) - 1)
-        ]
+        return accept_trees(drafter, passage, steps=steps, topk=topk, draft_tokens=draft_tokens)
 
     return _simulate(passages, accept, steps, start)
+
+
+def accept_chains(drafter: ReferenceDrafter, passage: Passage, steps: int) -> list[int]:
+    """Give for every row but the last how many tokens of a chain of ``steps`` the text confirms."""
+    drafted = draft_chains(drafter, passage, steps)
+    return [_common(row.tolist(), passage.tokens[at + 2 :].tolist()) for at, row in enumerate(drafted)]
+
+
+def accept_trees(drafter: ReferenceDrafter, passage: Passage, *, steps: int, topk: int, draft_tokens: int) -> list[int]:
+    """Give the same for a dynamic tree, of which the ``draft_tokens - 1`` best nodes are verified."""
+    tree = grow_trees(drafter, passage, steps, topk)
+    return [
+        _descend(Tree(*(part[at] for part in tree)), draft_tokens - 1, passage.tokens[at + 2 :].tolist())
+        for at in range(len(passage.tokens) - 1)
+    ]
 
 
 def draft_chains(drafter: ReferenceDrafter, passage: Passage, steps: int) -> Tensor:
