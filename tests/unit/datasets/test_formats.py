@@ -183,6 +183,22 @@ def test_a_batch_axis_is_a_defect_where_the_loader_keeps_it(format_id: str, key:
     assert "have shape [1, 20]" in problem.reason
 
 
+@pytest.mark.parametrize(
+    ("format_id", "key"),
+    [("speculators-v0", "hidden_state"), ("speculators-v1", "hidden_states"), ("modelopt", "hidden_states")],
+)
+def test_a_batch_axis_on_states_is_one_as_well(format_id: str, key: str, tmp_path: Path) -> None:
+    """Such states would be cut along their first axis: speculators then trains on nothing, in silence."""
+    (path, *_) = write_dataset(format_id, tmp_path, make_samples(1))
+    record = torch.load(path, weights_only=True)
+    states = record[key]
+    record[key] = [plane[None] for plane in states] if isinstance(states, list) else states[None]
+    torch.save(record, path)
+    (problem,) = read_evidence(f"{format_id}:{tmp_path}").problems
+    assert problem.kind == "corrupt"
+    assert f"{key} has shape [1, 20, " in problem.reason
+
+
 @pytest.mark.parametrize("format_id", ["specforge", "angelslim"])
 def test_a_batch_axis_is_none_where_the_loader_drops_it(format_id: str, tmp_path: Path) -> None:
     (path, *_) = write_dataset(format_id, tmp_path, make_samples(1))

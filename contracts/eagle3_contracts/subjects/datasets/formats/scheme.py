@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from eagle3_contracts.evidence import Problem
+from eagle3_contracts.findings import Where
 from eagle3_contracts.subjects.datasets.neighbours import Neighbours
 from eagle3_contracts.subjects.datasets.stored import FLOATS, Entry, Sample, StoredPlane, StoredTensor, Value
 
@@ -51,9 +53,9 @@ class DatasetFormat:
 
     ``written_by``: tool and versions. ``container``: torch or safetensors. ``listed``: a file holds a list of
     samples. ``mask``: its key, None if files hold none; ``mask_required``: a file without it is incomplete.
-    ``batch_axis``: the tool's loader drops a leading axis of 1 from token ids and mask; where it does not, one that is
-    there is a defect (speculators slices ``input_ids[1:]`` and gets nothing). ``extra_axes``: axes of further tensors
-    that the tool writes.
+    ``batch_axis``: the tool's loader drops a leading axis of 1 from token ids, mask and states; where it does not, one
+    that is there is a defect (speculators slices ``input_ids[1:]`` and ``hidden_states[:-1]`` and gets nothing).
+    ``extra_axes``: axes of further tensors that the tool writes.
     """
 
     id: str
@@ -110,7 +112,29 @@ class DatasetFormat:
         axes = {self.tokens: 1, self.mask or self.tokens: 1, **self.states.axes, **self.extra_axes}
         facts = [(key, fact) for key, value in entry.values.items() if (fact := describe(value, axes.get(key), length))]
         mask = self.loss_mask(entry, neighbours)
-        return Sample(entry.place, planes, tokens, mask, tuple(sorted(facts)), self.declared(entry))
+        stated = tuple(sorted(facts))
+        return Sample(entry.place, planes, tokens, mask, stated, self.declared(entry), problems=self._batched(entry))
+
+    def _batched(self, entry: Entry) -> tuple[Problem, ...]:
+        """Say which states have a batch axis that the tool's loader does not drop."""
+        return tuple(
+            Problem(
+                "corrupt",
+                f"{key} has shape {list(tensor.shape)}, expected {axes} axes, which is what its loader takes",
+                "store one sequence in a sample, without a batch axis",
+                Where(file=entry.place),
+            )
+            for key, axes in (() if self.batch_axis else self.states.axes.items())
+            for tensor in _first_tensor(entry.values.get(key))
+            if len(tensor.shape) > axes
+        )
+
+
+def _first_tensor(value: Value | None) -> tuple[StoredTensor, ...]:
+    """Give the tensor that a key holds, or the first of its list; nothing for what is no tensor."""
+    if isinstance(value, tuple):
+        return value[:1]
+    return (value,) if isinstance(value, StoredTensor) else ()
 
 
 def describe(value: Value, axes: int | None, length: int) -> str:
