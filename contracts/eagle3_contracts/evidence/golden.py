@@ -14,6 +14,10 @@ LogitForm = Literal["dense", "top-k"]
 """``dense``: a logit for every token. ``top-k``: the largest ones with their ids, and the log-sum-exp over all."""
 
 
+WHOLE = frozenset({"top_ids", "drafted"})
+"""Parts that hold token ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedFile:
     """A file of the recording. ``stated``: its sha256 and size by the manifest, None if it is not listed.
@@ -134,3 +138,22 @@ class GoldenEvidence:
     drafted: DraftedComparison | None = None
     unfounded: int = 0
     problems: tuple[Problem, ...] = ()
+
+
+def shapes_of(found: Mapping[str, TensorHeader]) -> dict[str, tuple[int, ...]]:
+    """Give the shapes of tensors by name."""
+    return {name: header.shape for name, header in found.items()}
+
+
+def find_misfit(found: Mapping[str, TensorHeader], expected: Mapping[str, tuple[int, ...]]) -> str:
+    """Say of the first tensor that does not fit that it is missing, another shape, no float or left over; else ""."""
+    for name, shape in expected.items():
+        if name not in found:
+            return f"{name} is missing"
+        if found[name].shape != shape:
+            return f"{name} is {list(found[name].shape)}, not {list(shape)}"
+        whole = name in WHOLE
+        if found[name].dtype.startswith(("int", "uint")) is not whole or found[name].dtype == "bool":
+            return f"{name} is {found[name].dtype}, not {'whole numbers' if whole else 'floats'}"
+    extra = sorted(set(found) - set(expected))
+    return f"{extra[0]} is there beside what the form of its logits holds" if extra else ""

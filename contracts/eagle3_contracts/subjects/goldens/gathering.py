@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eagle3_contracts.contract import Contract
+from eagle3_contracts.contract.recorded import draft_shapes, state_shapes
 from eagle3_contracts.evidence import CheckpointEvidence, GoldenEvidence, Problem, RecordedSequence
+from eagle3_contracts.evidence.golden import find_misfit, shapes_of
 from eagle3_contracts.subjects import Options, Subject, SubjectError
 from eagle3_contracts.subjects.goldens.agreeing import choose_sequences, hold_against_target, open_reference
 from eagle3_contracts.subjects.goldens.drafting import draft_again
@@ -19,9 +21,6 @@ from eagle3_contracts.subjects.goldens.tensors import (
     STATES,
     Tensors,
     describe_sequence,
-    expected_drafts,
-    expected_states,
-    find_misfit,
     open_tensors,
 )
 from eagle3_contracts.subjects.targets.agreement import DIGEST_CAP
@@ -66,8 +65,7 @@ def _run(
     undrafted = {
         item.number: f"sequence {item.number}: {told}"
         for item in evidence.sequences
-        if len(item.token_ids) > 1
-        and (told := uncompared.get(item.number) or find_misfit(item.drafts, expected_drafts(contract, item)))
+        if len(item.token_ids) > 1 and (told := uncompared.get(item.number) or _drafts_misfit(contract, item))
     }
     evidence = dataclasses.replace(evidence, uncompared=uncompared, undrafted=undrafted)
     sound = [item for item in evidence.sequences if item.number not in uncompared]
@@ -100,7 +98,8 @@ def _find_uncomparable(contract: Contract, sequences: Sequence[RecordedSequence]
     size = contract.target.vocab_size
     found = {}
     for item in sequences:
-        told = find_misfit(item.states, expected_states(contract, item))
+        shapes = state_shapes(contract, len(item.token_ids), shapes_of(item.states))
+        told = find_misfit(item.states, shapes)
         if not item.token_ids:
             told = "it has no tokens"
         elif min(item.token_ids) < 0 or max(item.token_ids) >= size:
@@ -108,6 +107,10 @@ def _find_uncomparable(contract: Contract, sequences: Sequence[RecordedSequence]
         if told:
             found[item.number] = f"sequence {item.number}: {told}"
     return found
+
+
+def _drafts_misfit(contract: Contract, item: RecordedSequence) -> str:
+    return find_misfit(item.drafts, draft_shapes(contract, len(item.token_ids), shapes_of(item.drafts)))
 
 
 def _outside(manifest: Manifest) -> list[Problem]:

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import Array, Problem, RecordedSequence, TensorHeader
+from eagle3_contracts.evidence import Array, Problem, RecordedSequence
 from eagle3_contracts.evidence.drafts import RecordedDrafts
 from eagle3_contracts.findings import Where
 from eagle3_contracts.subjects.datasets.safetensors_files import open_safetensors
 from eagle3_contracts.subjects.datasets.stored import (
     FLOATS,
-    INTEGERS,
     FoundFile,
     StoredTensor,
     UnreadableError,
@@ -57,51 +55,6 @@ def describe_sequence(item: RecordedSequence, states: Tensors, drafts: Tensors, 
         drafts={name: tensor.header for name, tensor in drafted.items()},
         nonfinite=counts if values else None,
     )
-
-
-def expected_states(contract: Contract, item: RecordedSequence) -> dict[str, tuple[int, ...]]:
-    """Give the shape that each part of a sequence's states must have; of kept logits, K is what lies there."""
-    target, rows = contract.target, len(item.token_ids)
-    shapes: dict[str, tuple[int, ...]] = {
-        "boundaries": (target.num_hidden_layers + 1, rows, target.hidden_size),
-        "final": (rows, target.hidden_size),
-    }
-    if item.form == "dense":
-        return {**shapes, "logits": (rows, target.vocab_size)}
-    kept = _second(item.states["top_ids"], target.vocab_size)
-    return {**shapes, "top_ids": (rows, kept), "top_logits": (rows, kept), "log_sum_exp": (rows,)}
-
-
-def expected_drafts(contract: Contract, item: RecordedSequence) -> dict[str, tuple[int, ...]]:
-    """Give the shape that each part of a sequence's drafts must have; steps and K are what lies there."""
-    rows = len(item.token_ids) - 1
-    if rows < 1:
-        return {}
-    steps = _second(item.drafts["drafted"], 64) if "drafted" in item.drafts else 1
-    ids = item.drafts.get("top_ids", TensorHeader("int32", ())).shape
-    size = contract.drafter.draft_vocab_size
-    kept = min(max(1, ids[2]), size) if len(ids) == 3 else 1
-    three = (steps, rows, kept)
-    return {"drafted": (rows, steps), "top_ids": three, "top_logits": three, "log_sum_exp": (steps, rows)}
-
-
-def _second(header: TensorHeader, most: int) -> int:
-    """Give the second size of a table within 1 and ``most``: what no sound recording has then shows as a misfit."""
-    return min(max(1, header.shape[1]), most) if len(header.shape) == 2 else 1
-
-
-def find_misfit(found: Mapping[str, TensorHeader], expected: Mapping[str, tuple[int, ...]]) -> str:
-    """Say which tensor is missing, left over or of another shape, the first of them; empty if all fit."""
-    for name, shape in expected.items():
-        if name not in found:
-            return f"{name} is missing"
-        if found[name].shape != shape:
-            return f"{name} is {list(found[name].shape)}, not {list(shape)}"
-        whole = name in {"drafted", "top_ids"}
-        if found[name].dtype not in (INTEGERS if whole else FLOATS):
-            return f"{name} is {found[name].dtype}, not {'whole numbers' if whole else 'floats'}"
-    extra = sorted(set(found) - set(expected))
-    return f"{extra[0]} is there beside what the form of its logits holds" if extra else ""
 
 
 def read_floats(tensor: StoredTensor) -> Array:
