@@ -43,3 +43,22 @@ NLL_MARGIN = 0.5
 """Nats per token by which one reading of the final state must beat the others when the target's own logits are
 not at hand. SmolLM2: the right reading 3.3 to 4.0, the norm applied twice 10 to 13, not at all 450 to 590.
 The embedded target, whose norm weights are even: 0.694, 0.722 and 1.55, too near to tell by text."""
+
+LEAST_CHOICES = 16
+"""Greedy choices that are clear below which two texts say nothing: one wrong token in twenty would be missed more
+often than not (chosen)."""
+
+LEAST_ROUNDS = 30
+"""Rounds of drafting and verification below which shares of them decide nothing (chosen: at 30 one round is 3 %)."""
+
+ACCEPTANCE_SHARE = 0.1
+"""TO MEASURE."""
+
+SURE = 3.09
+"""Standard deviations of a difference of two shares from which chance is out of the question (one-sided, 1e-3)."""
+
+FIRST_ACCEPTED = 0.05
+"""TO MEASURE."""
+
+STEEPEST = 0.25
+"""TO MEASURE."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Plane
-from eagle3_contracts.evidence import PlaneRecord, Tally
+from eagle3_contracts.evidence import Array, PlaneRecord, Tally
 from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.numerics import QuantileSketch
 from eagle3_contracts.registry import Clause
 
 
@@ -118,3 +122,21 @@ def _judge_norm(clause: Clause, subject: str, plane: Plane, record: PlaneRecord,
         else f"median norms in the order found: {told}. A norm is a fingerprint and no proof: compare "
         "with the norms of neighbouring planes and ranges to see which plane this is",
     )
+
+
+def record_plane(parts: Sequence[Array]) -> PlaneRecord:
+    """Gather of one plane the statistics that dataset evidence holds, over several requests' rows [T, H]."""
+    rows = np.concatenate(parts)
+    places = np.concatenate([np.arange(len(part)) for part in parts])
+    finite = np.asarray(np.isfinite(rows).all(axis=1))
+    return PlaneRecord(
+        rows=len(rows),
+        nonfinite=_tally(np.logical_not(finite), places),
+        zero=_tally((rows == 0).all(axis=1), places),
+        norms=QuantileSketch.of(np.linalg.norm(rows[finite].astype(np.float64), axis=1)),
+    )
+
+
+def _tally(marked: npt.NDArray[np.bool_], places: npt.NDArray[np.intp]) -> Tally:
+    first = tuple(Where(token=int(place)) for place in places[marked][:5])
+    return Tally(int(marked.sum()), first)

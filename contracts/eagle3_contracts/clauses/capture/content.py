@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from eagle3_contracts.clauses.capture.answers import find_obstacle
-from eagle3_contracts.clauses.rows import judge_finite, judge_norms, judge_zero_rows
+from eagle3_contracts.clauses.rows import judge_finite, judge_norms, judge_zero_rows, record_plane
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import Array, CaptureEvidence, PlaneRecord, Tally
-from eagle3_contracts.findings import Finding, Where
-from eagle3_contracts.numerics import QuantileSketch
+from eagle3_contracts.evidence import CaptureEvidence, PlaneRecord
+from eagle3_contracts.findings import Finding
 from eagle3_contracts.registry import Clause
 
 
@@ -42,21 +38,4 @@ def record_rows(evidence: CaptureEvidence) -> list[PlaneRecord]:
     """Gather the same statistics that dataset evidence holds, over requests with as many planes as the first."""
     count = len(evidence.alone[0].planes) if evidence.alone else 0
     alike = [request.planes for request in evidence.alone if len(request.planes) == count]
-    return [_record([planes[index] for planes in alike]) for index in range(count)]
-
-
-def _record(parts: list[Array]) -> PlaneRecord:
-    rows = np.concatenate(parts)
-    places = np.concatenate([np.arange(len(part)) for part in parts])
-    finite = np.asarray(np.isfinite(rows).all(axis=1))
-    return PlaneRecord(
-        rows=len(rows),
-        nonfinite=_tally(np.logical_not(finite), places),
-        zero=_tally((rows == 0).all(axis=1), places),
-        norms=QuantileSketch.of(np.linalg.norm(rows[finite].astype(np.float64), axis=1)),
-    )
-
-
-def _tally(marked: npt.NDArray[np.bool_], places: npt.NDArray[np.intp]) -> Tally:
-    first = tuple(Where(token=int(place)) for place in places[marked][:5])
-    return Tally(int(marked.sum()), first)
+    return [record_plane([planes[index] for planes in alike]) for index in range(count)]

@@ -7,17 +7,11 @@ from typing import Any
 
 from eagle3_contracts.clauses.launch.asking import Answer, ask, captures_only, find_obstacle, where_of
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import LaunchEvidence, NamedModel
+from eagle3_contracts.evidence import LaunchEvidence
 from eagle3_contracts.findings import Finding, Verdict
+from eagle3_contracts.launchers.dtypes import NAMES, automatic_dtype
 from eagle3_contracts.registry import Clause
 
-_DTYPES = {
-    "half": "float16",
-    "float16": "float16",
-    "bfloat16": "bfloat16",
-    "float": "float32",
-    "float32": "float32",
-}
 _UNQUANTISED = frozenset({"", "none", "unquant"})
 
 
@@ -32,11 +26,11 @@ def check_dtype(clause: Clause, contract: Contract, evidence: LaunchEvidence) ->
     if captures_only(evidence):
         del wanted["drafter"]
     text = (answer.text or "auto").lower()
-    if text != "auto" and text not in _DTYPES:
+    if text != "auto" and text not in NAMES:
         found: dict[str, str | None] = dict.fromkeys(wanted, text)
         source = "--dtype, which knows no such dtype"
     elif text != "auto":
-        found = dict.fromkeys(wanted, _DTYPES[text])
+        found = dict.fromkeys(wanted, NAMES[text])
         source = "--dtype, for target and drafter alike"
     else:
         found, source = _own_dtypes(evidence, tuple(wanted)), "as config.json says"
@@ -45,25 +39,9 @@ def check_dtype(clause: Clause, contract: Contract, evidence: LaunchEvidence) ->
 
 
 def _own_dtypes(evidence: LaunchEvidence, parts: tuple[str, ...]) -> dict[str, str | None]:
-    """Give what each checkpoint's config leads to without a flag; None where it is not here.
-
-    A float32 or missing dtype becomes float16, but bfloat16 for Gemma (SGLang's and vLLM's ``auto``); vLLM computes
-    the drafter in the target's.
-    """
+    """Give what each checkpoint's config leads to without a flag; vLLM computes the drafter in the target's."""
     models = {"target": evidence.target, "drafter": evidence.target if evidence.engine == "vllm" else evidence.draft}
-    return {part: _automatic(models[part]) for part in parts}
-
-
-def _automatic(model: NamedModel | None) -> str | None:
-    config = model.config if model is not None else None
-    if config is None:
-        return None
-    inner = config.get("text_config")
-    tables = [config, inner] if isinstance(inner, Mapping) else [config]
-    stored = next((value for table in tables for key in ("dtype", "torch_dtype") if (value := table.get(key))), None)
-    if stored in {None, "float32"}:
-        return "bfloat16" if str(config.get("model_type", "")).startswith("gemma") else "float16"
-    return str(stored)
+    return {part: automatic_dtype(model.config if (model := models[part]) is not None else None) for part in parts}
 
 
 def _judge_dtypes(

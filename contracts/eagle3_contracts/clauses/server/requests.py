@@ -1,0 +1,100 @@
+"""Whether an answer belongs to the request that it was given for (``server.own-request``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from eagle3_contracts.clauses.obstacles import Obstacle
+from eagle3_contracts.clauses.server.asking import Answered, every_answer, find_answers, name_probe
+from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
+from eagle3_contracts.clauses.wording import say_count
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.evidence.server import ServerEvidence
+from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.registry import Clause
+
+_SHOWN = 3
+_OCCASIONS = {"alone": "", "repeated": " the second time", "batched": " in the batch"}
+
+
+@names_stand_ins
+def check_own_request(clause: Clause, contract: Contract, evidence: ServerEvidence) -> list[Finding]:
+    """Fail for answers with another prompt's tokens, number of tokens, states, or place in the batch."""
+    del contract
+    foreign = [problem for problem in evidence.problems if problem.kind == "foreign"]
+    told = [*dict.fromkeys(problem.reason for problem in foreign), *_strange_answers(evidence), *_exchanged(evidence)]
+    told += list(_twins(evidence))
+    answers = find_answers(evidence)
+    if isinstance(answers, Obstacle) and not told:
+        return [answers.finding(clause, evidence.subject)]
+    count = sum(1 for _ in every_answer(evidence))
+    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    return [
+        clause.find(
+            Verdict.FAILED if told else Verdict.PASSED,
+            evidence.subject,
+            observed="; ".join(told[:_SHOWN]) + more or f"{say_count(count, 'answer')}, each to its own request",
+            where=foreign[0].where if foreign else Where(),
+            measure=float(len(told)),
+            bound=0.0,
+            hint="look for a proxy or cache that mixes up requests, and for states cut out of a batch by another "
+            "request's length or place"
+            if told
+            else "",
+        )
+    ]
+
+
+def _strange_answers(evidence: ServerEvidence) -> Iterator[str]:
+    """Say which answers count other tokens, or give log-probabilities of other ones."""
+    for run, item in every_answer(evidence):
+        tokens, name = item.probe.token_ids, f"{item.name}{_OCCASIONS[run]}"
+        counted = item.answer.prompt_tokens
+        if counted is not None and counted != len(tokens):
+            yield f"{name}: the server counts {counted} tokens in the prompt"
+        sequence = (*tokens, *item.answer.output_ids)
+        for row in item.answer.logprobs:
+            at = row.position + 1
+            if 0 <= at < len(sequence) and row.token_id != sequence[at]:
+                yield f"{name}: token {at} comes back as id {row.token_id}, asked for {sequence[at]}"
+                break
+
+
+def _exchanged(evidence: ServerEvidence) -> Iterator[str]:
+    """Say which answers in the batch are another probe's: its text or its rows, and not the probe's own."""
+    for run, item in every_answer(evidence):
+        if run == "alone" or item.probe.alone is None:
+            continue
+        for number, other in enumerate(evidence.probes, 1):
+            if other is item.probe or other.alone is None or other.token_ids == item.probe.token_ids:
+                continue
+            if _is_answer_to(item, other.alone.rows, other.alone.output_ids):
+                yield f"{item.name}{_OCCASIONS[run]} gets the answer to {name_probe(number, other)}"
+
+
+def _is_answer_to(item: Answered, rows: object, output_ids: tuple[int, ...]) -> bool:
+    own = item.probe.alone
+    mine = item.answer.rows
+    if own is not None and mine is not None and own.rows is not None and isinstance(rows, np.ndarray):
+        return _equal(mine, rows) and not _equal(mine, own.rows)
+    told_apart = own is not None and own.output_ids != output_ids and len(output_ids) > 1
+    return told_apart and item.answer.output_ids == output_ids
+
+
+def _twins(evidence: ServerEvidence) -> Iterator[str]:
+    """Say which two prompts, answered alone, got the same rows behind the place where they part."""
+    found = [(number, probe) for number, probe in enumerate(evidence.probes, 1) if probe.alone is not None]
+    for (one, first), (other, second) in combinations(found, 2):
+        rows = [probe.alone.rows for probe in (first, second) if probe.alone is not None]
+        if first.token_ids == second.token_ids or any(table is None for table in rows):
+            continue
+        mine, its = rows
+        if mine is not None and its is not None and len(mine) > 1 and _equal(mine[1:], its[1:]):
+            yield f"{name_probe(one, first)} and {name_probe(other, second)} get the same rows"
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool(np.array_equal(one, other))
