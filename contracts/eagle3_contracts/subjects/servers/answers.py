@@ -33,7 +33,9 @@ def read_answer(question: Question, answer: object) -> ServedAnswer:
         raise ServerProblemError("status", f"the server gave the request up: {said}", where=WHERE)
     output = _ids(answer.get("output_ids"))
     prompt_tokens, completion = (_whole(meta, name) for name in ("prompt_tokens", "completion_tokens"))
-    _check_whose(question, prompt_tokens, output, completion)
+    _check_whose(question, meta.get("id"), prompt_tokens, output)
+    if completion is not None and completion != len(output):
+        raise malformed(f"completion_tokens is {completion}, and there are {len(output)} output_ids")
     rows, later, ragged = read_rows(meta.get("hidden_states"))
     return ServedAnswer(
         token_ids=question.token_ids,
@@ -63,16 +65,17 @@ def malformed(reason: str) -> ServerProblemError:
     return ServerProblemError("malformed", reason, where=WHERE)
 
 
-def _check_whose(question: Question, prompt_tokens: int | None, output: tuple[int, ...], done: int | None) -> None:
+def _check_whose(question: Question, given: object, prompt_tokens: int | None, output: tuple[int, ...]) -> None:
     asked = len(question.token_ids)
+    if given is not None and given != question.request_id:
+        reason = f"the answer is to the request {quote(given)}, not to {quote(question.request_id)}"
+        raise ServerProblemError("foreign", reason, where=WHERE)
     if prompt_tokens is not None and prompt_tokens != asked:
         reason = f"the answer is to a prompt of {prompt_tokens} tokens, asked was one of {asked}"
         raise ServerProblemError("foreign", reason, where=WHERE)
     if len(output) > question.new_tokens:
         reason = f"the answer has {len(output)} new tokens, asked were {question.new_tokens}"
         raise ServerProblemError("foreign", reason, where=WHERE)
-    if done is not None and done != len(output):
-        raise malformed(f"completion_tokens is {done}, and there are {len(output)} output_ids")
 
 
 def _ids(value: object) -> tuple[int, ...]:

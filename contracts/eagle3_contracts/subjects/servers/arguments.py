@@ -6,6 +6,7 @@ Read in SGLang 0.5.20 to 0.5.23 (entrypoints/http_server.py, server_info): one t
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from eagle3_contracts.subjects.servers.models import look_at_model
 WHERE = "GET /server_info"
 _SECRET = ("api_key", "password", "secret", "watermark_key", "token_file", "certfile", "keyfile")
 _WHOLE = 1 << 53
+_DRAFT_TOKENS = "--speculative-num-draft-tokens"
 _RESERVED = 6
 """SGLang's max_req_input_len is this much below what one request may have (managers/tp_worker.py)."""
 
@@ -81,6 +83,7 @@ def read_arguments(info: object) -> tuple[ServerArguments, tuple[Problem, ...]]:
         steps=fields.whole("speculative_num_steps"),
         topk=fields.whole("speculative_eagle_topk"),
         draft_tokens=fields.whole("speculative_num_draft_tokens"),
+        asked_draft_tokens=_asked_draft_tokens(fields.text("launch_command")),
         context_length=_context_length(fields, target),
         capture_ids=fields.ids("return_aux_hidden_state_layer_ids"),
         chunked_prefill=fields.whole("chunked_prefill_size"),
@@ -108,6 +111,20 @@ def _returns_hidden_states(fields: _Fields) -> bool | None:
     """Tell whether either flag allows hidden states: the older one, or 0.5.23's for auxiliary states."""
     told = [fields.flag(name) for name in ("enable_return_hidden_states", "enable_return_aux_hidden_states")]
     return any(told) if any(value is not None for value in told) else None
+
+
+def _asked_draft_tokens(command: str | None) -> int | None:
+    """Give what the command asked for, before the server rewrote it; the last one counts."""
+    try:
+        words = shlex.split(command or "")
+    except ValueError:
+        return None
+    for at in range(len(words) - 1, -1, -1):
+        flag, equals, value = words[at].partition("=")
+        if flag == _DRAFT_TOKENS:
+            said = value if equals else " ".join(words[at + 1 : at + 2])
+            return int(said) if said.isascii() and said.isdecimal() else None
+    return None
 
 
 def _context_length(fields: _Fields, target: ServedModel | None) -> int | None:

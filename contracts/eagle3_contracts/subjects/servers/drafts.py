@@ -1,6 +1,7 @@
 """Which drafter a server has loaded, and the histogram of accepted tokens that it must come to.
 
-Exact where target and drafter compute in float32 and decode greedily: every drafted token follows from the text.
+Computed in float32. Exact where the server does so too and decodes greedily: every drafted token follows from the
+text; in less, rounding moves some of them.
 """
 
 from __future__ import annotations
@@ -104,9 +105,6 @@ def _effective(arguments: ServerArguments) -> tuple[int, int, int]:
         raise UnpredictedError(
             "the server does not say in usable numbers how many steps, candidates and tokens it drafts"
         )
-    for name, wanted in (("dtype", arguments.dtype), ("draft dtype", arguments.draft_dtype)):
-        if wanted != "float32":
-            raise UnpredictedError(f"the server's {name} is {wanted}: rounding moves which tokens are drafted")
     if arguments.quantization or arguments.draft_quantization:
         raise UnpredictedError("target or draft are quantised: rounding moves which tokens are drafted")
     for name, plain in _PLAIN.items():

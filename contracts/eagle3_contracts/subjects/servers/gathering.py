@@ -65,7 +65,8 @@ def examine(
         arguments, strange = read_arguments(client.server_info())
     except ServerProblemError as error:
         return replace(empty, problems=(error.problem,))
-    arguments = replace(arguments, asked_draft_tokens=running.asked_draft_tokens)
+    if running.asked_draft_tokens is not None:
+        arguments = replace(arguments, asked_draft_tokens=running.asked_draft_tokens)
     known = replace(empty, role=tell_role(arguments), arguments=arguments, problems=strange)
     misfit = _misfit(contract, arguments)
     if misfit is not None:
