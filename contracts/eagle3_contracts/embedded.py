@@ -33,7 +33,7 @@ def embedded_launch() -> Path:
 
 
 def embedded_subjects() -> tuple[Subject, ...]:
-    """List the embedded subjects: capture, each recorded dataset, loader, the trained drafter, a launch command."""
+    """List the embedded subjects: capture, each recorded dataset, loader, drafter, launch command, the recording."""
     folder = golden_root() / NAME / VERSION / "datasets"
     datasets = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     return (
@@ -42,4 +42,5 @@ def embedded_subjects() -> tuple[Subject, ...]:
         Subject("loader", "embedded", "embedded"),
         Subject("checkpoint", str(golden_root() / NAME / VERSION / "drafter"), "drafter"),
         Subject("launch", str(embedded_launch()), "serve.sh"),
+        Subject("golden", str(golden_root() / NAME / VERSION), NAME),
     )

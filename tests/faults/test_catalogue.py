@@ -12,6 +12,7 @@ from eagle3_contracts.faults.injecting.captures import CAPTURE_INJECTIONS
 from eagle3_contracts.faults.injecting.checkpoints import CHECKPOINT_INJECTIONS
 from eagle3_contracts.faults.injecting.datasets import DATASET_INJECTIONS
 from eagle3_contracts.faults.injecting.documents import DOCUMENT_INJECTIONS
+from eagle3_contracts.faults.injecting.goldens import GOLDEN_INJECTIONS
 from eagle3_contracts.faults.injecting.launches import LAUNCH_INJECTIONS
 from eagle3_contracts.faults.injecting.loaders import LOADER_INJECTIONS
 from eagle3_contracts.registry import CLAUSES
@@ -24,6 +25,7 @@ STAGED = {
     "loader": LOADER_INJECTIONS,
     "checkpoint": CHECKPOINT_INJECTIONS,
     "launch": LAUNCH_INJECTIONS,
+    "golden": GOLDEN_INJECTIONS,
 }
 
 

@@ -9,13 +9,14 @@ from eagle3_contracts.registry.checkpoint import CHECKPOINT
 from eagle3_contracts.registry.clause import Clause
 from eagle3_contracts.registry.contract import CONTRACT
 from eagle3_contracts.registry.dataset import DATASET
+from eagle3_contracts.registry.golden import GOLDEN
 from eagle3_contracts.registry.launch import LAUNCH
 from eagle3_contracts.registry.loader import LOADER
 
-STAGES = ("contract", "capture", "dataset", "loader", "checkpoint", "launch")
+STAGES = ("contract", "capture", "dataset", "loader", "checkpoint", "launch", "golden")
 """The stages, in the order in which a drafter meets them."""
 
-CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *LOADER, *CHECKPOINT, *LAUNCH)
+CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *LOADER, *CHECKPOINT, *LAUNCH, *GOLDEN)
 
 
 def clause(clause_id: str) -> Clause:

@@ -15,6 +15,7 @@ READERS = {
     "loader": "loaders",
     "checkpoint": "checkpoints",
     "launch": "launches",
+    "golden": "goldens",
 }
 """Stage to the folder that reads its subjects: ``gather(contract, subject, options) -> evidence``."""
 

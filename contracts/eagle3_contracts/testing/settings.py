@@ -119,6 +119,14 @@ LOADER = Setting(
     stage="loader",
     many=True,
 )
+GOLDEN = Setting(
+    "--contract-golden",
+    "a golden recording: the folder with its manifest.json (repeatable)",
+    "DIR",
+    stage="golden",
+    many=True,
+    path=True,
+)
 TARGET = Setting("--contract-target", "the target's weights, whole or in part: a folder or a file", "PATH", path=True)
 SUBJECT = Setting(
     "--contract-subject",
@@ -144,8 +152,8 @@ REPORT = Setting(
 )
 
 SETTINGS: tuple[Setting, ...] = (
-    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, TARGET, SUBJECT, SCAN, PROBES, REQUIRE, STRICT,
-    REPORT,
+    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, GOLDEN, TARGET, SUBJECT, SCAN, PROBES, REQUIRE,
+    STRICT, REPORT,
 )  # fmt: skip
 """One row each. A stage that arrives later adds the row that names its subjects, and nothing else here."""
 

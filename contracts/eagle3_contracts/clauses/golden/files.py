@@ -38,7 +38,8 @@ def check_integrity(clause: Clause, contract: Contract, evidence: GoldenEvidence
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     defects = [Defect(item.reason, item.where, item.remedy) for item in evidence.problems if item.kind == "unsafe"]
-    defects += [defect for item in evidence.files for defect in _judge(item)]
+    outside = {defect.where.file for defect in defects}
+    defects += [defect for item in evidence.files if item.name not in outside for defect in _judge(item)]
     undigested = any(item.stated and item.found and not item.found[0] for item in evidence.files)
     if undigested and not defects:
         unread = Obstacle("no digest was computed (scan: headers)", "compute them: --contract-scan=sample")

@@ -4,6 +4,7 @@ from eagle3_contracts.faults.catalogue.capture import CAPTURE_FAULTS
 from eagle3_contracts.faults.catalogue.checkpoint import CHECKPOINT_FAULTS
 from eagle3_contracts.faults.catalogue.contract import CONTRACT_FAULTS
 from eagle3_contracts.faults.catalogue.dataset import DATASET_FAULTS
+from eagle3_contracts.faults.catalogue.golden import GOLDEN_FAULTS
 from eagle3_contracts.faults.catalogue.launch import LAUNCH_FAULTS
 from eagle3_contracts.faults.catalogue.loader import LOADER_FAULTS
 from eagle3_contracts.faults.fault import Fault
@@ -15,6 +16,7 @@ FAULTS: tuple[Fault, ...] = (
     *LOADER_FAULTS,
     *CHECKPOINT_FAULTS,
     *LAUNCH_FAULTS,
+    *GOLDEN_FAULTS,
 )
 
 

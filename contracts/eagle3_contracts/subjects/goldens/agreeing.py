@@ -91,7 +91,8 @@ def hold_against_target(
         reference = target.reference(item.token_ids) if "layers" in target.holds else None
         if reference is not None:
             planes = np.concatenate([read_floats(states[f"{item.number}.boundaries"]), final[None]])
-            _add_states(pools.setdefault(item.dtype, _StatePool()), item.number, planes, reference)
+            pool = pools.setdefault(item.states["boundaries"].dtype, _StatePool())
+            _add_states(pool, item.number, planes, reference)
             logits.add("target", item, kept, reference.logits)
         if "head" in target.holds:
             logits.add("state", item, kept, target.logits(final))

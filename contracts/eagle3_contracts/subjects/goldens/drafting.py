@@ -37,8 +37,6 @@ def draft_again(
     drafter = _open_drafter(contract, folder, target)
     if isinstance(drafter, Problem):
         return dataclasses.replace(evidence, problems=(*evidence.problems, drafter))
-    from eagle3_contracts.accuracy import compare_with_recorded, passage_from_states
-
     ids = drafter.target_ids().numpy()
     recorded = {item.number: read_drafts(drafts, item.number) for item in chosen}
     strange = {
@@ -46,23 +44,40 @@ def draft_again(
         for number, kept in recorded.items()
         if kept.top_ids.min() < -1 or kept.top_ids.max() >= len(ids)
     }
+    evidence = dataclasses.replace(evidence, undrafted={**evidence.undrafted, **strange})
     sound = [item for item in chosen if item.number not in strange]
-    if strange:
-        evidence = dataclasses.replace(evidence, undrafted={**evidence.undrafted, **strange})
     if not sound:
         return evidence
-    passages = [passage_from_states(contract, _read_states(contract, item, states)) for item in sound]
-    with np.errstate(invalid="ignore"):
-        found = compare_with_recorded(drafter, passages, [recorded[item.number] for item in sound])
-    compared = DraftedComparison(
+    read = [_read_states(contract, item, states) for item in sound]
+    found = _compare(drafter, contract, read, [recorded[item.number] for item in sound], evidence.subject)
+    if isinstance(found, Problem):
+        return dataclasses.replace(evidence, problems=(*evidence.problems, found))
+    unfounded = sum(_count_unfounded(recorded[item.number], ids) for item in sound)
+    return dataclasses.replace(evidence, drafted=found, unfounded=unfounded)
+
+
+def _compare(
+    drafter: ReferenceDrafter,
+    contract: Contract,
+    states: Sequence[ReferenceStates],
+    recorded: Sequence[RecordedDrafts],
+    source: str,
+) -> DraftedComparison | Problem:
+    from eagle3_contracts.accuracy import compare_with_recorded, passage_from_states
+
+    passages = [passage_from_states(contract, item) for item in states]
+    try:
+        with np.errstate(invalid="ignore"):
+            found = compare_with_recorded(drafter, passages, recorded)
+    except (IndexError, ValueError, RuntimeError) as error:  # d2t that leads outside the embedding
+        return Problem("drafted", f"the recorded drafter cannot be run: {error}", _MEND)
+    return DraftedComparison(
         positions=found.rows * len(found.drafted),
         agreement=sum(found.drafted) / len(found.drafted),
         steps=found.drafted,
-        source=evidence.subject,
+        source=source,
         logprob_distance=float(np.nan_to_num(max(found.logprob_max), nan=np.inf)),
     )
-    unfounded = sum(_count_unfounded(recorded[item.number], ids) for item in sound)
-    return dataclasses.replace(evidence, drafted=compared, unfounded=unfounded)
 
 
 def _open_drafter(contract: Contract, folder: Path, target: Path | None) -> ReferenceDrafter | Problem:

@@ -11,7 +11,9 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.contract.recorded import draft_shapes, state_shapes
 from eagle3_contracts.evidence import CheckpointEvidence, GoldenEvidence, Problem, RecordedSequence
 from eagle3_contracts.evidence.golden import find_misfit, shapes_of
+from eagle3_contracts.findings import Where
 from eagle3_contracts.subjects import Options, Subject, SubjectError
+from eagle3_contracts.subjects.datasets.walking import printable
 from eagle3_contracts.subjects.goldens.agreeing import choose_sequences, hold_against_target, open_reference
 from eagle3_contracts.subjects.goldens.drafting import draft_again
 from eagle3_contracts.subjects.goldens.manifest import Manifest, installed_versions, list_files, read_manifest
@@ -116,7 +118,9 @@ def _drafts_misfit(contract: Contract, item: RecordedSequence) -> str:
 def _outside(manifest: Manifest) -> list[Problem]:
     reason = "names a file outside the recording: {!r}"
     remedy = "record again: files of a recording lie in its folder"
-    return [Problem("unsafe", reason.format(name[:200]), remedy) for name in manifest.outside]
+    return [
+        Problem("unsafe", reason.format(name[:200]), remedy, Where(file=printable(name))) for name in manifest.outside
+    ]
 
 
 def _digest_target(folder: Path) -> str:
