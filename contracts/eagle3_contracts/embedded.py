@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eagle3_contracts.subjects import Subject
+from eagle3_contracts.subjects import Need, Subject
 
-NAME, VERSION = "tiny-llama-eagle3", "1.0.0"
+NAME, VERSION = "tiny-llama-eagle3", "1.1.0"
 
 CONTRACT = f"{NAME}@{VERSION}"
 """The contract that the embedded subjects are checked against."""
+
+
+PEERS = ("speculators", "specforge")
+"""Trainers whose own loaders are checked where they are installed, by the name of module and loader alike."""
 
 
 def golden_root() -> Path:
@@ -33,14 +37,23 @@ def embedded_launch() -> Path:
 
 
 def embedded_subjects() -> tuple[Subject, ...]:
-    """List the embedded subjects: capture, each recorded dataset, loader, drafter, launch command, the recording."""
+    """List the embedded subjects: capture, each recorded dataset, loaders, drafter, launch command, the recording.
+
+    The reference loader always runs. The peers' loaders are the real ones, and are skipped where they are absent.
+    """
     folder = golden_root() / NAME / VERSION / "datasets"
     datasets = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     return (
         Subject("capture", "embedded", "embedded"),
         *(Subject("dataset", str(path), path.name) for path in datasets),
         Subject("loader", "embedded", "embedded"),
+        *(Subject("loader", name, name, need=_need(name)) for name in PEERS),
         Subject("checkpoint", str(golden_root() / NAME / VERSION / "drafter"), "drafter"),
         Subject("launch", str(embedded_launch()), "serve.sh"),
         Subject("golden", str(golden_root() / NAME / VERSION), NAME),
     )
+
+
+def _need(name: str) -> Need:
+    remedy = f"run `tox -e peers-{name}`, or install {name} with what it needs (pyproject.toml, peer-{name})"
+    return Need(name, remedy)

@@ -63,10 +63,25 @@ def check(contract: Contract, subjects: Sequence[Subject], options: Options) -> 
     """Check subjects against a contract: the document's own clauses first, then each subject's stage."""
     findings: list[Finding] = []
     for subject in (DOCUMENT, *subjects):
+        if is_absent(subject):
+            findings += [skip_absent(item, subject) for item in clauses_of(subject.stage)]
+            continue
         evidence = gather_evidence(contract, subject, options)
         for item in clauses_of(subject.stage):
             findings += judge_clause(item, contract, evidence)
     return Report(contract.reference, contract.digest, tuple(subjects), tuple(findings))
+
+
+def is_absent(subject: Subject) -> bool:
+    """Tell whether a subject that nobody named (``Subject.need``) is not there to be checked."""
+    return subject.need is not None and not subject.need.met()
+
+
+def skip_absent(item: Clause, subject: Subject) -> Finding:
+    """Skip a clause on a subject whose package is not installed, and say what to install; it stays open."""
+    assert subject.need is not None  # noqa: S101 (for the type checker)
+    observed = f"{subject.need.module} is not installed here, so its {subject.stage} was not checked"
+    return item.find(Verdict.SKIPPED, subject.label, observed=observed, hint=subject.need.remedy)
 
 
 def _missing_evidence(item: Clause, evidence: Any) -> Finding | None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from eagle3_contracts.contract import Contract, load_contract
-from eagle3_contracts.embedded import CONTRACT, embedded_target
+from eagle3_contracts.embedded import CONTRACT, NAME, VERSION, embedded_target
 from eagle3_contracts.evidence import ReferenceStates
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.goldens import open_golden
@@ -59,7 +59,7 @@ def test_the_routes_agree_with_transformers_on_the_golden_target(route: Any) -> 
 
 
 def test_the_recorded_states_agree_with_transformers() -> None:
-    golden = open_golden("tiny-llama-eagle3", "1.0.0")
+    golden = open_golden(NAME, VERSION)
     exact = [at for at, item in enumerate(golden.manifest["sequences"]) if item["dtype"] == "float32"]
     assert exact
     for number in exact:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from eagle3_contracts import embedded
 from support.consumer import CAPTURES, CONTRACT, count
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -112,7 +113,7 @@ def test_a_package_contracts_of_ones_own_is_no_clash(
 
 def test_catalog_and_recordings_come_along(installed: Installation, repository: Path) -> None:
     listed = run(installed, repository, "-m", "eagle3_contracts", "list")
-    assert "tiny-llama-eagle3@1.0.0" in listed.stdout
+    assert embedded.CONTRACT in listed.stdout
     arguments = ("--pyargs", "eagle3_contracts.suite", "--contract-subject=embedded", "-k", "capture")
     held = run(installed, repository, *MODULE, *arguments)
     assert held.returncode == 0, held.stdout + held.stderr

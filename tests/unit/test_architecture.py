@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "writing": FOUNDATIONS | {"__init__", "consumers", "dialects", "registry", "run", "subjects"},
     "reports": {"findings", "registry", "run"},
     "guards": FOUNDATIONS | {"clauses", "consumers", "dialects", "launchers", "registry", "reports", "run", "subjects"},
-    "recording": FOUNDATIONS | {"accuracy", "drafter", "embedded", "subjects"},
+    "recording": FOUNDATIONS | {"__init__", "accuracy", "drafter", "embedded", "subjects", "writing"},
     "faults": FOUNDATIONS | {"drafter", "embedded", "registry", "subjects"},
     "testing": {"__init__", "contract", "embedded", "findings", "registry", "reports", "run", "subjects"},
     "plugin": {"contract", "findings", "registry", "subjects", "testing"},

@@ -19,6 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eagle3_contracts import __version__
 from eagle3_contracts.contract import Contract, load_contract
 from eagle3_contracts.drafter import ReferenceDrafter
 from eagle3_contracts.embedded import CONTRACT, embedded_target
@@ -28,6 +29,7 @@ from eagle3_contracts.recording.sequences import LANGUAGE_SEED
 from eagle3_contracts.recording.training import SHAPE
 from eagle3_contracts.subjects.targets.llama_torch import forward
 from eagle3_contracts.subjects.targets.tensors import find_files
+from eagle3_contracts.writing.stamping import Order, stamp
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,13 +128,14 @@ def config(contract: Contract) -> dict[str, Any]:
 
 
 def write_drafter(folder: Path, contract: Contract, weights: dict[str, Tensor], provenance: dict[str, Any]) -> None:
-    """Write the drafter as SpecForge exports it for SGLang; the embedding is the target's and is not written."""
+    """Write the drafter as SpecForge exports it for SGLang, and stamp it; the target's embedding is not written."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
     save_file(export_tensors(contract, weights), folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config(contract), indent=2) + "\n", encoding="utf-8")
     (folder / "provenance.json").write_text(json.dumps(provenance, indent=2) + "\n", encoding="utf-8")
+    stamp(contract, Order(path=folder, tools=(f"eagle3-contracts=={__version__}",), in_place=True))
 
 
 def export_tensors(contract: Contract, weights: dict[str, Tensor]) -> dict[str, Tensor]:

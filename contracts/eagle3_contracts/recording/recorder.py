@@ -17,10 +17,11 @@ from eagle3_contracts.contract import Contract, load_contract
 from eagle3_contracts.evidence import ReferenceStates
 from eagle3_contracts.numerics import relative_l2
 from eagle3_contracts.recording.drafts import write_drafts
-from eagle3_contracts.recording.files import replacing, write_datasets, write_states
+from eagle3_contracts.recording.files import WRITERS, replacing, write_datasets, write_states
 from eagle3_contracts.recording.sequences import Sequence, dataset_samples, recorded_sequences
 from eagle3_contracts.subjects.goldens import MANIFEST, SCHEMA, STATES, file_digest, golden_root
 from eagle3_contracts.subjects.targets import open_target
+from eagle3_contracts.writing.stamping import Order, stamp
 
 AGREEMENT = 1e-4
 """The largest per-token relative L2 between the numpy and the torch route that is recorded (measured: 1e-6)."""
@@ -70,6 +71,7 @@ def record(name: str, golden: Path | None = None, environment: Mapping[str, str]
     write_datasets(
         folder / "datasets", contract, ((run, mask) for run, (_, mask) in zip(sampled, samples, strict=True))
     )
+    _stamp_datasets(folder / "datasets", contract)
     if (folder / "drafter").is_dir():
         write_drafts(folder, contract, sequences)
     _write_manifest(folder, contract, sequences, agreement)
@@ -94,6 +96,13 @@ def _run(
         reason = f"the numpy and torch routes differ by {worst_states:.3g} relative L2, more than {AGREEMENT:g}"
         raise RecordingError(reason, remedy="mend subjects/targets/llama_numpy.py or llama_torch.py first")
     return runs, {"relative_l2_max": worst_states, "logit_max": worst_logits}
+
+
+def _stamp_datasets(folder: Path, contract: Contract) -> None:
+    """Say beside each dataset what it holds, as ``eagle3-contracts stamp`` would."""
+    tools = (f"eagle3-contracts=={version('eagle3-contracts')}",)
+    for name in WRITERS:
+        stamp(contract, Order(path=folder / name, dataset_format=name, tools=tools, replace=True))
 
 
 def _write_manifest(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 READERS = {
@@ -21,16 +22,31 @@ READERS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """A package that a subject cannot be without: its module, and what to install. Nothing is imported to look."""
+
+    module: str
+    remedy: str
+
+    def met(self) -> bool:
+        """Tell whether the package is installed."""
+        return find_spec(self.module) is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """One thing under test: its stage, what the user named (a path, a ``module:function``, a URL), its label.
 
     ``code``: the capture itself, or the loader's factory, where a test's fixture gives a function instead of a name.
+    ``need``: what to skip the subject for, where nobody named it and its package may be absent; a subject that was
+    named has none, and is an error without its package.
     """
 
     stage: str
     value: str
     label: str
     code: Callable[..., Any] | None = field(default=None, compare=False)
+    need: Need | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
-from eagle3_contracts.run import gather_evidence, judge_clause
+from eagle3_contracts.run import gather_evidence, is_absent, judge_clause, skip_absent
 from eagle3_contracts.subjects import Options, Subject, SubjectError
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ class Examination:
         return self._contracts[reference]
 
     def judge(self, clause: Clause, contract: Contract, subject: Subject) -> tuple[Finding, ...]:
-        """Judge one clause; a subject that cannot be used at all is an errored finding for every clause."""
+        """Judge one clause; a subject that cannot be used at all is an errored finding for every clause.
+
+        One that nobody named and whose package is not installed is skipped.
+        """
+        if is_absent(subject):
+            return (skip_absent(clause, subject),)
         evidence = self._gather(contract, subject)
         if isinstance(evidence, SubjectError):
             return (_unusable(clause, subject, evidence),)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagle3_contracts.contract import load_contract
+from eagle3_contracts.contract import list_catalog, load_contract
+from eagle3_contracts.embedded import NAME, VERSION, golden_root
 from eagle3_contracts.subjects import Options
 from eagle3_contracts.subjects.datasets import inspect_dataset
 from eagle3_contracts.subjects.datasets.inspecting import find_misfits
@@ -16,7 +17,7 @@ from support.datasets import read_evidence
 from support.formats import ALL_WRITERS, GoodSample, make_samples, write_dataset
 from support.judging.documents import toy_contract
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "tiny-llama-eagle3" / "1.0.0" / "datasets"
+GOLDEN = golden_root() / NAME / VERSION / "datasets"
 
 
 def story_samples(count: int = 2, hidden: int = 64) -> list[GoodSample]:
@@ -89,7 +90,7 @@ def test_norms_outside_the_declared_range_are_misfits(tmp_path: Path) -> None:
 def test_the_embedded_datasets_fit_their_contract(name: str) -> None:
     told = inspect_dataset(GOLDEN / name)
     fitting = [item["contract"] for item in told["contracts"] if item["fits"]]
-    assert fitting == ["tiny-llama-eagle3@1.0.0"]
+    assert fitting == [f"{NAME}@{version}" for version in list_catalog()[NAME]]
     assert all(item["reasons"] for item in told["contracts"] if not item["fits"])
 
 

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from eagle3_contracts.contract import Contract, load_contract
+from eagle3_contracts.embedded import CONTRACT, NAME, VERSION, golden_root
 from eagle3_contracts.evidence import DatasetEvidence
 from eagle3_contracts.findings import Where
 from eagle3_contracts.subjects.datasets import probing
@@ -19,13 +20,13 @@ from support.datasets import kinds, read_evidence
 from support.formats import GoodSample, write_dataset
 from support.judging.documents import toy_contract
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "tiny-llama-eagle3" / "1.0.0"
+GOLDEN = golden_root() / NAME / VERSION
 TARGET = GOLDEN / "target"
 
 
 @pytest.fixture(scope="module")
 def contract() -> Contract:
-    return load_contract("tiny-llama-eagle3@1.0.0")
+    return load_contract(CONTRACT)
 
 
 @pytest.fixture(scope="module")

@@ -288,6 +288,5 @@ CHECKPOINT_FAULTS: tuple[Fault, ...] = (
         "Query heads are stored in another order than the reader takes them, in import and export alike.",
         "NVIDIA-NeMo/RL PR #2802",
         "checkpoint.drafted-tokens",
-        companions=_of("special-tokens"),
     ),
 )
