@@ -67,15 +67,15 @@ def _say_present(
     try:
         resolution = dialect.resolve(ids, layers)
     except TypeError:
-        return f"{place} holds no integers. "
+        return f"{place} holds no integers; "
     told = ", ".join(map(str, resolution.taps)) or "nothing"
     has = f"{list(ids)} ({place})" if ids is not None else f"no ids ({place})"
     if placement is None or not all(fit.identified for fit in placement.fits):
-        return f"the server has {has}, which {dialect.label} reads as {told}. "
+        return f"the server has {has}, which {arguments.engine} {arguments.version} reads as {told}; "
     found = tuple(fit.found.boundary for fit in placement.fits)
     explains = found == resolution.boundaries
     but = "" if explains else ", which does not explain what was found: the ids in effect are others, or the rule is"
-    return f"the server has {has}, which {dialect.label} reads as {told}{but}. "
+    return f"the server has {has}, which {arguments.engine} {arguments.version} reads as {told}{but}; "
 
 
 def _present(evidence: ServerEvidence, arguments: ServerArguments) -> tuple[tuple[int, ...] | None, str | None]:

@@ -44,9 +44,11 @@ def check_boundary(clause: Clause, contract: Contract, evidence: ServerEvidence)
 
 
 def _add_ids(finding: Finding, ids: str) -> Finding:
+    """Write the ids of the version served where the hint has those of all tools."""
     if finding.verdict is not Verdict.FAILED or finding.level is Level.SHOULD or not ids:
         return finding
-    return dataclasses.replace(finding, hint=f"{ids}\n{finding.hint}" if finding.hint else ids)
+    cause = finding.hint.partition(". Ids that count boundaries")[0]
+    return dataclasses.replace(finding, hint=f"{cause}\n{ids}")
 
 
 @names_stand_ins

@@ -27,8 +27,8 @@ def served_dtypes(evidence: ServerEvidence) -> dict[str, str | None]:
 
 
 def _resolve(text: str | None, arguments: ServerArguments, *, of_draft: bool) -> str | None:
-    if text is not None and text.lower() != "auto":
-        return named_dtype(text)
+    if text is None or text.lower() != "auto":
+        return named_dtype(text) if text is not None else None
     model = arguments.draft if of_draft else arguments.target
     return automatic_dtype(model.config if model is not None else None)
 

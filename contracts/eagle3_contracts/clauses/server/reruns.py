@@ -94,7 +94,7 @@ def _measure(contract: Contract, governing: Governing, one: Answered, other: Ans
     mine, its = one.answer.output_ids, other.answer.output_ids
     same = common_length(mine, its)
     if same < max(len(mine), len(its)):
-        parted = f"{one.name}, output {same}: token {_token(its, same)} instead of {_token(mine, same)}"
+        parted = f"{one.name}, output {same}: {_token(its, same)} instead of {_token(mine, same)}"
         gap = _clearness(one, same)
         unknown = gap is None and governing.dtype != "float32"
         measure = float("inf") if gap is None else gap
@@ -105,7 +105,7 @@ def _measure(contract: Contract, governing: Governing, one: Answered, other: Ans
 
 
 def _token(ids: Sequence[int], place: int) -> str:
-    return str(ids[place]) if place < len(ids) else "no token"
+    return f"token {ids[place]}" if place < len(ids) else "the end"
 
 
 def _clearness(item: Answered, place: int) -> float | None:

@@ -41,9 +41,8 @@ def check_hidden_states(clause: Clause, contract: Contract, evidence: ServerEvid
         return [obstacle.finding(clause, evidence.subject)]
     told = [f"{item.name}: {item.answer.ragged}" for item in answers if item.answer.ragged]
     bare = [item for item in answers if item.answer.rows is None and not item.answer.ragged]
-    told += [f"{say_count(len(bare), 'answer')} of {len(answers)} without hidden states, {bare[0].name} first"] * bool(
-        bare
-    )
+    if bare:
+        told.append(f"{len(bare)} of {say_count(len(answers), 'answer')} without hidden states, {bare[0].name} first")
     flag = STATES_FLAGS[evidence.role or "eagle3"]
     rows = sum(len(item.answer.rows) for item in answers if item.answer.rows is not None)
     return [
@@ -89,7 +88,7 @@ def check_rows(clause: Clause, contract: Contract, evidence: ServerEvidence) -> 
 
 
 def _judge_risks(clause: Clause, evidence: ServerEvidence, answers: int) -> Finding:
-    """Judge a server of which all rows came: would those of longer or repeated prompts come too?"""
+    """Judge a server of which all rows came: those of longer or repeated prompts may not."""
     risks = list(_risks(evidence))
     if not risks:
         observed = f"one row per token in {say_count(answers, 'answer')}"
