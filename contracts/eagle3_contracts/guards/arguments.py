@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.guards.sizes import find_other_target
 from eagle3_contracts.launchers import releases_of
 from eagle3_contracts.registry import clause
 from eagle3_contracts.run import gather_evidence, judge_clause
@@ -46,13 +47,12 @@ def check_arguments(contract: Contract, server_args: Any, installed: str) -> lis
     evidence = read_server_arguments(server_args)
     version = check_version(contract, installed)
     judged = narrow(contract, installed)
-    findings = [version]
+    findings = [version, *_check_target(contract, evidence.target)]
     for name in LAUNCH:
-        findings += judge_clause(clause(f"launch.{name}"), judged, evidence)
+        # The taps of a version that was not read are left to the scheduler, which sees what is really marked.
+        if name != "taps" or is_read(installed):
+            findings += judge_clause(clause(f"launch.{name}"), judged, evidence)
     findings += _check_draft(judged, evidence.draft)
-    if not is_read(installed):
-        # The rule of another version says nothing, and the scheduler sees with its own eyes what is marked.
-        findings = [item for item in findings if item.clause != "launch.taps"]
     return [*findings, *_confirm_tokens(contract, server_args, findings)]
 
 
@@ -122,6 +122,27 @@ def _public(installed: str) -> str:
         return Version(installed).public
     except InvalidVersion:
         return installed
+
+
+def _check_target(contract: Contract, target: NamedModel | None) -> list[Finding]:
+    """Fail for another target, told by its config.json if it is here; the scheduler looks at the model itself."""
+    config = target.config if target is not None else None
+    if config is None or target is None:
+        return []
+    inner = config.get("text_config")
+    strange = find_other_target(contract, inner if isinstance(inner, dict) else config)
+    if not strange:
+        return []
+    return [
+        clause("launch.taps").find(
+            Verdict.FAILED,
+            SUBJECT,
+            observed=f"{strange} ({target.text[:80]})",
+            expected=f"the target of the contract, {contract.target.model}",
+            where=Where(flag="--model-path"),
+            hint="serve the contract's target, or guard with the contract of this one",
+        )
+    ]
 
 
 def _check_draft(contract: Contract, draft: NamedModel | None) -> list[Finding]:

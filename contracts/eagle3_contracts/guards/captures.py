@@ -10,6 +10,7 @@ from eagle3_contracts.dialects import Dialect, Inverse, NotVerified, find_dialec
 from eagle3_contracts.dialects.installed import verify_installed
 from eagle3_contracts.dialects.wanted import wanted_of
 from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.guards.sizes import TARGET_SIZES, find_other_target
 from eagle3_contracts.guards.weights import is_draft, was_watched
 from eagle3_contracts.registry import clause
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
 
 SUBJECT = "target in memory"
-_CHECKED = ("hidden_size", "num_hidden_layers", "vocab_size")
 _KEY = "eagle_config.eagle_aux_hidden_state_layer_ids"
 
 
@@ -31,7 +31,9 @@ def check_capture(contract: Contract, model: Any, configured: Mapping[str, Any],
         return [] if was_watched(model) else [_unwatched(model)]
     if not _captures_here(model):
         return []
-    strange = _other_target(contract, model)
+    config = getattr(model, "config", None)
+    config = getattr(config, "text_config", None) or config
+    strange = find_other_target(contract, {name: getattr(config, name, None) for name in TARGET_SIZES})
     if strange:
         return [_fail(strange, f"the target of the contract, {contract.target.model}", "serve the contract's target")]
     if not configured.get("eagle_use_aux_hidden_state"):
@@ -103,18 +105,6 @@ def _expected(contract: Contract) -> str:
     planes = contract.input_planes()
     told = ", ".join(f"{plane.boundary} ({plane.name})" for plane in planes)
     return f"boundaries {told}, in this order"
-
-
-def _other_target(contract: Contract, model: Any) -> str:
-    """Say in what the model that runs is not the contract's target, or nothing."""
-    config = getattr(model, "config", None)
-    config = getattr(config, "text_config", None) or config
-    seen = {name: getattr(config, name, None) for name in _CHECKED}
-    wrong = {
-        name: value for name, value in seen.items() if value is not None and value != getattr(contract.target, name)
-    }
-    told = ", ".join(f"{name} {value} (declared {getattr(contract.target, name)})" for name, value in wrong.items())
-    return f"another target is served, a {type(model).__name__} with {told}" if wrong else ""
 
 
 def _captures_here(model: Any) -> bool:

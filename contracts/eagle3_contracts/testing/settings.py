@@ -212,7 +212,8 @@ def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
         return {}
     import difflib
 
-    return {name: next(iter(difflib.get_close_matches(name, known, n=1)), "") for name in strange}
+    meant = [*known, *sorted(OTHERS)]
+    return {name: next(iter(difflib.get_close_matches(name, meant, n=1)), "") for name in strange}
 
 
 def _read_setting(setting: Setting, places: Places) -> Given | None:
