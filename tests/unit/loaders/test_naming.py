@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ FACTORY = """
 from dataclasses import dataclass
 from eagle3_contracts import Loader, StepZero
 def factory(contract):
-    return Loader(lambda folder: [], "speculators-v1", max_length=contract.drafter.max_position)
+    return Loader(lambda _: [], "speculators-v1", max_length=contract.drafter.max_position)
 def broken(contract):
     raise KeyError("planes")
 def nothing(contract):
@@ -80,3 +81,17 @@ def test_every_built_in_name_has_its_factory() -> None:
     found: list[Callable[..., object]] = [open_factory(name) for name in BUILT_IN]
     assert all(callable(factory) for factory in found)
     assert len(set(found)) == len(BUILT_IN)
+
+
+def test_what_a_trainer_warns_of_on_import_is_no_failure(contract: Contract) -> None:
+    """As where pytest makes errors of warnings: speculators' imports reach a deprecated part of torch."""
+    loader = Loader(lambda _: [], "speculators-v1")
+
+    def factory(_: Contract) -> Loader:
+        warnings.warn("an old part of a library", DeprecationWarning, stacklevel=1)
+        return loader
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("error")
+        assert make_loader(contract, factory, "a.py:factory") is loader
+    assert [str(item.message) for item in told] == ["an old part of a library"]

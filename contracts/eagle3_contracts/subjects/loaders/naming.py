@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,14 @@ def open_factory(value: str) -> Factory:
 
 
 def make_loader(contract: Contract, factory: Callable[..., Any], value: str) -> Loader:
-    """Call a factory. Raises ``CodeError`` for what it raises, ``NeedsError`` for a package that is missing."""
+    """Call a factory. Raises ``CodeError`` for what it raises, ``NeedsError`` for a package that is missing.
+
+    A warning stays one, even where a test run makes errors of them: a trainer's imports warn of much.
+    """
     try:
-        made = factory(contract)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            made = factory(contract)
     except (NeedsError, SubjectError):
         raise
     except (Exception, SystemExit) as error:
