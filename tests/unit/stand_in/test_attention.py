@@ -69,7 +69,7 @@ def test_new_tokens_attend_as_torch_does(dtype: torch.dtype, kind: str) -> None:
     queries = cache.random(sum(NEW), HEADS, DIM).to(dtype)
     blocks = [torch.rand((new, new), generator=cache.made) < 0.5 for new in NEW]
     for block in blocks:
-        block.fill_diagonal_(True)
+        block.fill_diagonal_(1)
     tree = torch.cat([block.flatten() for block in blocks]) if kind == "tree" else None
     out = extend(cache, queries, tree=tree, causal=kind != "all")
     start = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 import torch
@@ -142,7 +142,7 @@ def longest_agreed_path(tree: Drawn, tokens: list[int], wanted: list[int], limit
         path = [node]
         while path[0]:
             path.insert(0, tree.parent(path[0]))
-        agreed = all(tokens[after] == wanted[before] for before, after in zip(path, path[1:], strict=False))
+        agreed = all(tokens[after] == wanted[before] for before, after in pairwise(path))
         if agreed and len(best) < len(path) <= limit:
             best = path
     return best
