@@ -21,10 +21,8 @@ class _AbsurdError(ValueError):
 
 
 def parse_json(body: bytes, where: str) -> Any:
-    """Parse an answer. Problems: ``truncated`` (empty, or it just ends), ``no-json``, ``malformed``."""
+    """Parse an answer. Problems: ``truncated`` (it just ends), ``no-json``, ``malformed``."""
     text = _decode(body, where)
-    if not text.strip():
-        raise ServerProblemError("truncated", "the answer is empty", where=where)
     try:
         value = json.loads(text, object_pairs_hook=_table, parse_constant=_refuse)
     except _AbsurdError as error:

@@ -138,6 +138,8 @@ class Transport:
         where = f"{method} {route}"
         if reply.status != http.client.OK:
             raise ServerProblemError("status", _explain_status(reply), where=where)
+        if not reply.body.strip():
+            raise ServerProblemError("truncated", "the answer is empty", where=where)
         if reply.content_type not in _JSON_TYPES:
             said = reply.content_type or "nothing"
             reason = f"the answer says that it is {quote(said)}, not JSON; it begins {quote(_text(reply.body))}"
