@@ -48,11 +48,16 @@ def make_drafts(drafter: ReferenceDrafter, passage: Passage, steps: int) -> Reco
         values, ids = logits.topk(kept, dim=-1)
         total = logits.logsumexp(-1)
     return RecordedDrafts(
-        draft_chains(drafter, passage, steps).numpy().astype(np.int16),
-        ids.masked_fill(~valid[..., None], -1).numpy().astype(np.int16),
+        draft_chains(drafter, passage, steps).numpy().astype(_id_dtype(drafter.contract.target.vocab_size)),
+        ids.masked_fill(~valid[..., None], -1).numpy().astype(_id_dtype(drafter.drafter.draft_vocab_size)),
         values.masked_fill(~valid[..., None], 0).numpy(),
         total.masked_fill(~valid, 0).numpy(),
     )
+
+
+def _id_dtype(size: int) -> type[np.int16 | np.int32]:
+    """Give the smallest type that holds the ids of a vocabulary."""
+    return np.int16 if size <= np.iinfo(np.int16).max else np.int32
 
 
 def compare_with_recorded(

@@ -1,4 +1,4 @@
-"""``record``: make a golden recording again from the stored weights."""
+"""``record``: make a golden recording from stored weights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from eagle3_contracts.commands.printing import print_json, print_lines
 
 def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
     """Add the contract and where its recording lies."""
-    parser.add_argument("contract", metavar="NAME", help="the contract whose recording is made again")
-    parser.add_argument("--golden", metavar="DIR", type=Path, help="the folder of all recordings (default: golden/)")
+    parser.add_argument("contract", metavar="NAME", help="the contract whose recording is made, or made again")
+    told = "the folder of all recordings (default: golden/); in DIR/NAME/VERSION lie target/, sequences.json, drafter/"
+    parser.add_argument("--golden", metavar="DIR", type=Path, help=told)
 
 
 def run(arguments: argparse.Namespace) -> int:

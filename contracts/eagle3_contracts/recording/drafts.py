@@ -27,7 +27,8 @@ def write_drafts(folder: Path, contract: Contract, sequences: Listed[Sequence]) 
     """Write the drafts of every sequence of two tokens or more; the states are read back from ``STATES``."""
     from safetensors.numpy import save_file
 
-    golden = Golden(folder, {"sequences": [{"token_ids": list(item.token_ids)} for item in sequences]})
+    listed = [{"token_ids": list(item.token_ids)} for item in sequences]
+    golden = Golden(folder, {"sequences": listed, "vocab_size": contract.target.vocab_size})
     drafter = ReferenceDrafter(contract, read_drafter(folder / "drafter", contract, golden.target))
     tensors: dict[str, npt.NDArray[np.generic]] = {}
     for number, item in enumerate(sequences):

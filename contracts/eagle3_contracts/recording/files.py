@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eagle3_contracts.contract import Contract, Plane
 from eagle3_contracts.evidence import Array, ReferenceStates
+from eagle3_contracts.subjects.goldens.kept import DENSE_VOCABULARY, TOP_PARTS, cut_logits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,12 +39,21 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_states(path: Path, recorded: Iterable[tuple[ReferenceStates, Literal["float32", "bfloat16"]]]) -> None:
-    """Write the states of all sequences into one safetensors file, each in its dtype."""
+    """Write the states of all sequences into one safetensors file, each in its dtype.
+
+    Of a vocabulary beyond ``DENSE_VOCABULARY`` the largest logits are kept with the log-sum-exp over all, in float32.
+    """
+    import torch
     from safetensors.torch import save_file
 
     tensors: dict[str, Tensor] = {}
     for number, (states, dtype) in enumerate(recorded):
-        parts = {"boundaries": states.boundaries, "final": states.final, "logits": states.logits}
+        parts = {"boundaries": states.boundaries, "final": states.final}
+        if states.logits.shape[-1] <= DENSE_VOCABULARY:
+            parts["logits"] = states.logits
+        else:
+            kept = zip(TOP_PARTS, cut_logits(states.logits), strict=True)
+            tensors |= {f"{number}.{part}": torch.from_numpy(values) for part, values in kept}
         tensors |= {f"{number}.{part}": _tensor(values, dtype) for part, values in parts.items()}
     with replacing(path) as scratch:
         save_file(tensors, scratch)

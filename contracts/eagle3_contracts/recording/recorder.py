@@ -18,9 +18,11 @@ from eagle3_contracts.evidence import ReferenceStates
 from eagle3_contracts.numerics import relative_l2
 from eagle3_contracts.recording.drafts import write_drafts
 from eagle3_contracts.recording.files import WRITERS, replacing, write_datasets, write_states
-from eagle3_contracts.recording.sequences import Sequence, dataset_samples, recorded_sequences
+from eagle3_contracts.recording.sequences import Sequence, dataset_samples, given_sequences, recorded_sequences
 from eagle3_contracts.subjects.goldens import MANIFEST, SCHEMA, STATES, file_digest, golden_root
+from eagle3_contracts.subjects.goldens.manifest import digest_sequence
 from eagle3_contracts.subjects.targets import open_target
+from eagle3_contracts.subjects.targets.tensors import find_files, weights_digest
 from eagle3_contracts.writing.stamping import Order, stamp
 
 AGREEMENT = 1e-4
@@ -51,19 +53,19 @@ class Recording:
 def record(name: str, golden: Path | None = None, environment: Mapping[str, str] | None = None) -> Recording:
     """Re-record states, datasets and drafts of a contract's stored target and drafter; their weights stay as they are.
 
-    Both native routes run, and nothing is written unless they agree. Raises ``RecordingError`` if ``environment``
-    (default: the process's) sets CI to a true value, since a recording that a check may rewrite proves nothing, or if
-    there are no stored weights; ``SubjectError`` if they contradict the contract.
+    The weights lie in ``GOLDEN/NAME/VERSION/target`` and ``drafter`` (which may be absent). The embedded default has
+    sequences and datasets of its own; any other contract's lie in ``sequences.json`` there (``given_sequences``), and
+    no datasets are written. Both native routes run, and nothing is written unless they agree.
+
+    Raises ``RecordingError`` if ``environment`` (default: the process's) sets CI to a true value, since a recording
+    that a check may rewrite proves nothing, or if there are no stored weights, or none that both routes compute;
+    ``SubjectError`` if they contradict the contract, or the sequences are none.
     """
-    if (os.environ if environment is None else environment).get("CI", "").strip().lower() in _TRUE:
-        remedy = "record on your own machine, look at the difference, and commit it"
-        raise RecordingError("recording is refused where CI is set: it would make every check agree", remedy=remedy)
     contract = load_contract(name)
     folder = (golden or golden_root()) / contract.name / contract.version
-    if contract.name not in _OWN_DATA or not (folder / "target" / "config.json").is_file():
-        reason = f"no weights of {contract.reference} are stored in {folder / 'target'}"
-        raise RecordingError(reason, remedy=f"recordings exist for {', '.join(_OWN_DATA)}")
-    sequences, samples = recorded_sequences(), dataset_samples()
+    _refuse(contract, folder, os.environ if environment is None else environment)
+    own = contract.name in _OWN_DATA
+    sequences, samples = (recorded_sequences(), dataset_samples()) if own else (given_sequences(folder, contract), ())
     runs, agreement = _run(contract, folder, [item.token_ids for item in sequences] + [ids for ids, _ in samples])
     before = {path: file_digest(folder / path) for path in _files(folder)}
     states, sampled = runs[: len(sequences)], runs[len(sequences) :]
@@ -71,7 +73,8 @@ def record(name: str, golden: Path | None = None, environment: Mapping[str, str]
     write_datasets(
         folder / "datasets", contract, ((run, mask) for run, (_, mask) in zip(sampled, samples, strict=True))
     )
-    _stamp_datasets(folder / "datasets", contract)
+    if samples:
+        _stamp_datasets(folder / "datasets", contract)
     if (folder / "drafter").is_dir():
         write_drafts(folder, contract, sequences)
     _write_manifest(folder, contract, sequences, agreement)
@@ -80,11 +83,26 @@ def record(name: str, golden: Path | None = None, environment: Mapping[str, str]
     return Recording(folder, files, changed, agreement)
 
 
+def _refuse(contract: Contract, folder: Path, environment: Mapping[str, str]) -> None:
+    """Raise ``RecordingError`` in CI, and where there is nothing to record from."""
+    if environment.get("CI", "").strip().lower() in _TRUE:
+        remedy = "record on your own machine, look at the difference, and commit it"
+        raise RecordingError("recording is refused where CI is set: it would make every check agree", remedy=remedy)
+    if not (folder / "target" / "config.json").is_file():
+        reason = f"no weights of {contract.reference} are stored in {folder / 'target'}"
+        remedy = "put the target's weights and config there; --golden DIR names the folder of all recordings"
+        raise RecordingError(reason, remedy=remedy)
+
+
 def _run(
     contract: Contract, folder: Path, texts: Iterable[tuple[int, ...]]
 ) -> tuple[list[ReferenceStates], dict[str, float]]:
     """Run all sequences through both routes; give the numpy route's states, and the largest differences."""
     plain, fast = (open_target(str(folder / "target"), contract, route=route) for route in ("numpy", "torch"))
+    if {getattr(target, "route", "") for target in (plain, fast)} != {"numpy", "torch"}:
+        reason = f"{contract.target.architecture} with these weights has no two independent routes"
+        remedy = "a recording takes a Llama-type target, unquantised and whole, that both native routes compute"
+        raise RecordingError(reason, remedy=remedy)
     runs, worst_states, worst_logits = [], 0.0, 0.0
     for token_ids in texts:
         own, other = plain.reference(token_ids), fast.reference(token_ids)
@@ -112,6 +130,9 @@ def _write_manifest(
     manifest: dict[str, Any] = {
         "schema": SCHEMA,
         "contract": contract.reference,
+        "contract_digest": contract.digest,
+        "target_sha256": weights_digest(find_files(folder / "target").files),
+        "vocab_size": contract.target.vocab_size,
         "command": f"eagle3-contracts record {contract.name}",
         "route": "numpy, float64; torch, float32, agrees as stated",
         "agreement": dict(agreement),
@@ -119,10 +140,16 @@ def _write_manifest(
             "python": platform.python_version(),
             **{name: version(name) for name in ("eagle3-contracts", "numpy", "safetensors", "torch")},
         },
-        "training": json.loads(provenance.read_text(encoding="utf-8")),
+        **({"training": json.loads(provenance.read_text(encoding="utf-8"))} if provenance.is_file() else {}),
         **({"drafter": json.loads(drafter.read_text(encoding="utf-8"))} if drafter.is_file() else {}),
         "sequences": [
-            {"length": len(item.token_ids), "kind": item.kind, "dtype": item.dtype, "token_ids": list(item.token_ids)}
+            {
+                "length": len(item.token_ids),
+                "kind": item.kind,
+                "dtype": item.dtype,
+                "digest": digest_sequence(item.token_ids),
+                "token_ids": list(item.token_ids),
+            }
             for item in sequences
         ],
         "files": {

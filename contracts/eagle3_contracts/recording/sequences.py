@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
+from eagle3_contracts.contract import Contract
 from eagle3_contracts.recording.language import STOP, VOCABULARY, Language
+from eagle3_contracts.subjects import SubjectError
+
+GIVEN = "sequences.json"
+"""The file with the sequences of a contract of the user's own."""
 
 LANGUAGE_SEED = 1
 _RECORDED_SEED, _DATASET_SEED = 101, 202
@@ -43,6 +50,30 @@ def recorded_sequences() -> tuple[Sequence, ...]:
         )
         for length, kind, dtype in _RECORDED
     )
+
+
+def given_sequences(folder: Path, contract: Contract) -> tuple[Sequence, ...]:
+    """Read the sequences to record: a JSON list of lists of token ids, of text in the target's own tokenizer.
+
+    States are stored in bfloat16 if the target is bfloat16, else in float32. Raises ``SubjectError`` for anything else,
+    and for ids outside the vocabulary.
+    """
+    path, size = folder / GIVEN, contract.target.vocab_size
+    remedy = f"write a list of lists of token ids in 0..{size - 1}, of 64 tokens at least in all"
+    try:
+        listed: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SubjectError(str(path), f"cannot be read: {error.strerror}", remedy=remedy) from None
+    except (ValueError, RecursionError) as error:
+        raise SubjectError(str(path), f"is no JSON: {error}", remedy=remedy) from None
+    if not isinstance(listed, list) or not listed or not all(_is_text(item, size) for item in listed):
+        raise SubjectError(str(path), "is no list of lists of token ids of this target", remedy=remedy)
+    dtype: Literal["float32", "bfloat16"] = "bfloat16" if contract.target.dtype == "bfloat16" else "float32"
+    return tuple(Sequence(tuple(item), "text", dtype) for item in listed)
+
+
+def _is_text(item: Any, size: int) -> bool:
+    return isinstance(item, list) and bool(item) and all(type(token) is int and 0 <= token < size for token in item)
 
 
 def dataset_samples() -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:

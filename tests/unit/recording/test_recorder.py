@@ -95,8 +95,8 @@ def test_other_weights_are_never_recorded(root: Path) -> None:
     assert contents(root) == before
 
 
-def test_a_contract_without_weights_says_which_have_some(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="recordings exist for tiny-llama-eagle3"):
+def test_a_contract_without_weights_says_where_to_put_them(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="put the target's weights and config there"):
         record(NAME, tmp_path, {})
 
 
