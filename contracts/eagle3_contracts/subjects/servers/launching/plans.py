@@ -36,8 +36,8 @@ DRAFT_TOKENS = 4
 """Draft tokens where the contract names no minimum; a chain of one less, and the target's own."""
 
 GIB = 1 << 30
-START_LIMITS = {"cpu": 240.0, "cuda": 480.0}
-"""Seconds until the server must answer; on two CPU cores it takes 25 to 80, mostly imports."""
+START_LIMITS = {"cpu": 360.0, "cuda": 480.0}
+"""Seconds until the server must answer, most of which are imports; on two CPU cores with nothing else to do about 30."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,7 @@ def _device_flags(contract: Contract, role: ServerRole, device: str) -> list[str
 
     EAGLE has one backend there, intel_amx, and only the flags for prefill and decode name it without a check of the
     machine (server_args.py, 0.5.20 to 0.5.23: ``attention_backend`` alone falls back to torch_native without AMX).
+    Without ``--sleep-on-idle`` a scheduler that waits takes a whole core.
     """
     promised = contract.serving.context_length if contract.serving else None
     context = min(promised or LONGEST, contract.drafter.max_position, LONGEST)
@@ -186,7 +187,7 @@ def _device_flags(contract: Contract, role: ServerRole, device: str) -> list[str
     native = ["--attention-backend", "torch_native", "--disable-overlap-schedule"]
     return [
         *("--context-length", str(context), "--max-total-tokens", str(CACHED_TOKENS), "--mem-fraction-static", "0.3"),
-        *("--disable-cuda-graph", *(amx if role == "eagle3" else native)),
+        *("--disable-cuda-graph", "--sleep-on-idle", *(amx if role == "eagle3" else native)),
     ]
 
 
