@@ -15,17 +15,20 @@ SPECFORGE = frozenset({"hidden_state", "input_ids", "target", "loss_mask", "atte
 HEAD = "specforge.modeling.target.target_head"
 
 
-def read_step_zero(batch: Any) -> StepZero:
-    """Read a batch by the keys that it has; raise ``GuardError`` for one of no trainer that is known."""
+def read_step_zero(batch: Any) -> tuple[StepZero, str | None]:
+    """Read a batch by the keys that it has, and give the dataset format that its trainer reads, None if nobody knows.
+
+    Raises ``GuardError`` for a batch of no trainer that is known.
+    """
     if isinstance(batch, StepZero):
-        return batch
+        return batch, None
     table = getattr(batch, "tensors", batch)
     if not isinstance(table, Mapping):
         raise GuardError(f"eagle3-contracts: a batch of type {type(batch).__name__} is none that is known. {_FORMS}")
     if table.keys() >= SPECULATORS and ("document_ids" in table or "lengths" in table):
-        return speculators.read_step_zero(dict(table))
+        return speculators.read_step_zero(dict(table)), "speculators-arrow"
     if table.keys() >= SPECFORGE:
-        return specforge.read_step_zero(dict(table), _preprocess())
+        return specforge.read_step_zero(dict(table), _preprocess()), "specforge"
     keys = ", ".join(sorted(map(str, table))) or "no keys"
     raise GuardError(f"eagle3-contracts: a batch with {keys} is none that is known. {_FORMS}")
 

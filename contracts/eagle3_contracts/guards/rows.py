@@ -22,9 +22,15 @@ SAMPLED = 256
 """Rows that norms are taken of."""
 
 
-def check_batch(contract: Contract, batch: StepZero, norm_weight: Any = None) -> Iterator[Finding]:
-    """Give the findings of one batch; where its parts do not fit together, those alone."""
-    misfits = list(_check_shapes(contract, batch))
+def check_batch(
+    contract: Contract, batch: StepZero, norm_weight: Any = None, dataset_format: str | None = None
+) -> Iterator[Finding]:
+    """Give the findings of one batch; where its parts do not fit together, those alone.
+
+    ``dataset_format``: what the batch was read from, since one format keeps the final state in another norm state.
+    """
+    last = find_last_plane(contract, dataset_format)
+    misfits = list(_check_shapes(contract, batch, last))
     yield from misfits
     if any(item.verdict is Verdict.FAILED for item in misfits):
         return
@@ -32,9 +38,18 @@ def check_batch(contract: Contract, batch: StepZero, norm_weight: Any = None) ->
     yield _check_mask(batch)
     yield _check_finite(batch)
     yield from check_embedding(contract, batch)
-    yield from _check_norms(contract, batch)
-    yield _check_norm_state(contract, batch, norm_weight)
+    yield from _check_norms(contract, batch, last)
+    yield _check_norm_state(batch, last, norm_weight)
     yield _check_targets(batch)
+
+
+def find_last_plane(contract: Contract, dataset_format: str | None) -> Plane | None:
+    """Give the last hidden state as a format keeps it: itself, or the same boundary in another state."""
+    plane = contract.last_hidden_plane()
+    stored = contract.stored_planes(dataset_format)
+    if plane is None or plane in stored:
+        return plane
+    return next((other for other in stored if other.boundary == plane.boundary), plane)
 
 
 def rows_of(value: Any) -> Tensor:
@@ -55,7 +70,7 @@ def states_of(value: Any) -> Tensor:
     return tensor[None] if tensor.ndim == 2 else tensor
 
 
-def _check_shapes(contract: Contract, batch: StepZero) -> Iterator[Finding]:
+def _check_shapes(contract: Contract, batch: StepZero, last: Plane | None) -> Iterator[Finding]:
     """Compare widths with the declared planes, and all parts with the rows of fc's input."""
     fed, hidden = states_of(batch.fc_input), contract.target.hidden_size
     planes = contract.input_planes()
@@ -70,7 +85,7 @@ def _check_shapes(contract: Contract, batch: StepZero) -> Iterator[Finding]:
         bound=float(hidden * len(planes)),
         hint="" if wide else "store and feed the planes that the contract lists (drafter.input), or train for another",
     )
-    yield from _check_last_hidden(contract, batch, tuple(fed.shape[:2]))
+    yield from _check_last_hidden(batch, last, (*fed.shape[:2], hidden))
     parts = {"tokens": batch.tokens, "mask": batch.mask, "positions": batch.positions, "documents": batch.documents}
     sizes = {name: tuple(rows_of(part).shape) for name, part in parts.items() if part is not None}
     wrong = {name: size for name, size in sizes.items() if size != tuple(fed.shape[:2])}
@@ -86,25 +101,23 @@ def _check_shapes(contract: Contract, batch: StepZero) -> Iterator[Finding]:
     )
 
 
-def _check_last_hidden(contract: Contract, batch: StepZero, rows: tuple[int, ...]) -> Iterator[Finding]:
-    rule, plane, hidden = clause("loader.last-hidden"), contract.last_hidden_plane(), contract.target.hidden_size
+def _check_last_hidden(batch: StepZero, plane: Plane | None, wanted: tuple[int, ...]) -> Iterator[Finding]:
+    rule = clause("loader.last-hidden")
     if batch.last_hidden is None or plane is None:
         told = "the batch gives no last hidden state" if batch.last_hidden is None else "the contract declares none"
         wrong = batch.last_hidden is None and plane is not None
         yield rule.find(Verdict.ERRORED if wrong else Verdict.SKIPPED, SUBJECT, observed=told)
         return
     last = states_of(batch.last_hidden)
-    fits = tuple(last.shape) == (*rows, hidden)
+    fits = tuple(last.shape) == wanted
     yield rule.find(
         Verdict.PASSED if fits else Verdict.FAILED,
         SUBJECT,
         observed=f"the last hidden state is {list(last.shape)} in {_dtype(last)}",
-        expected=f"{[*rows, hidden]}: {plane.name}, boundary {plane.boundary}",
+        expected=f"{list(wanted)}: {plane.name}, boundary {plane.boundary}",
         measure=float(last.shape[-1]),
-        bound=float(hidden),
-        hint=""
-        if fits
-        else "the last stored plane becomes the last hidden state: see the order on disk (storage.planes)",
+        bound=float(wanted[-1]),
+        hint="" if fits else "the last stored plane becomes the last hidden state: see its place (storage.planes)",
     )
 
 
@@ -173,14 +186,13 @@ def _wide() -> Any:
     return torch.float32
 
 
-def _check_norms(contract: Contract, batch: StepZero) -> Iterator[Finding]:
+def _check_norms(contract: Contract, batch: StepZero, last: Plane | None) -> Iterator[Finding]:
     """Compare median norms with the declared ranges: they inform, and never decide."""
     hidden = contract.target.hidden_size
     fed = _sample(batch, batch.fc_input)
     named = [
         (plane, fed[:, index * hidden : (index + 1) * hidden]) for index, plane in enumerate(contract.input_planes())
     ]
-    last = contract.last_hidden_plane()
     if last is not None and batch.last_hidden is not None:
         named.append((last, _sample(batch, batch.last_hidden)))
     for plane, rows in named:
@@ -218,11 +230,11 @@ def _sample(batch: StepZero, part: Any) -> Tensor:
     return flat[places[:: max(1, len(places) // SAMPLED)][:SAMPLED].to(flat.device)]
 
 
-def _check_norm_state(contract: Contract, batch: StepZero, norm_weight: Any) -> Finding:
+def _check_norm_state(batch: StepZero, plane: Plane | None, norm_weight: Any) -> Finding:
     """Tell by the final norm's weight whether the last hidden state has passed it."""
     import torch
 
-    rule, plane = clause("loader.last-hidden"), contract.last_hidden_plane()
+    rule = clause("loader.last-hidden")
     if plane is None or batch.last_hidden is None or not plane.is_final or norm_weight is None:
         told = "whether the last hidden state has passed the final norm was not looked at: no norm_weight was given"
         if plane is None or not plane.is_final:

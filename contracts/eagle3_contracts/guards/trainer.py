@@ -16,6 +16,7 @@ def guard(
     contract: Contract | str,
     *,
     norm_weight: Any = None,
+    dataset_format: str | None = None,
     raises: bool = True,
     serves_unchecked: bool = False,
 ) -> tuple[Finding, ...]:
@@ -24,8 +25,9 @@ def guard(
     ``batch``: what the trainer's loader gives - the dictionary of speculators 0.4 to 0.9 (collated and shifted) or of
     SpecForge 0.2 (before ``TargetHead.preprocess``, which is applied here) - or an ``eagle3_contracts.StepZero``.
     ``contract``: one that was loaded (``load_contract``), or its name. ``norm_weight`` [H]: the target's final norm
-    as it is applied (1 + w for Gemma's), which tells whether the final state has passed it. ``raises=False``:
-    findings only. ``serves_unchecked``: what could not be checked raises nothing.
+    as it is applied (1 + w for Gemma's), which tells whether the final state has passed it.
+    ``dataset_format``: what a ``StepZero`` was read from, where that keeps another final state (storage.formats).
+    ``raises=False``: findings only. ``serves_unchecked``: what could not be checked raises nothing.
 
     Nothing is changed and nothing kept; a few hundred rows are compared, so that it costs the same for any batch but
     for one look at whether its numbers are finite. Boundary 0 is a function of the token, so that it is told from any
@@ -37,7 +39,8 @@ def guard(
     from eagle3_contracts.guards.rows import check_batch
 
     declared = load_contract(contract) if isinstance(contract, str) else contract
-    findings = tuple(check_batch(declared, read_step_zero(batch), norm_weight))
+    step, known = read_step_zero(batch)
+    findings = tuple(check_batch(declared, step, norm_weight, dataset_format or known))
     wrong = {Verdict.FAILED} if serves_unchecked else {Verdict.FAILED, Verdict.ERRORED}
     blamed = tuple(item for item in findings if item.verdict in wrong and item.level is Level.MUST)
     if blamed and raises:
