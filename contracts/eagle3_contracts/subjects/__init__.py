@@ -55,6 +55,7 @@ class Options:
 
     ``scan``: ``headers`` reads no tensor data, ``sample`` a bounded number of files, ``full`` all of them.
     ``probes``: samples held against the target. ``sampled_files``: files read by ``sample``. ``seed`` picks them.
+    ``drafter``: the folder of the drafter that a launched server loads; the recorded one if it is not given.
     """
 
     target: str | None = None
@@ -62,6 +63,7 @@ class Options:
     probes: int = 4
     sampled_files: int = 64
     seed: int = 0
+    drafter: str | None = None
 
 
 class SubjectError(Exception):

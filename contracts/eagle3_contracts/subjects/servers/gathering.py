@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import Problem
 from eagle3_contracts.evidence.server import ServedProbe, ServerArguments, ServerEvidence, ServerRole
-from eagle3_contracts.subjects import Options, Subject, SubjectError
-from eagle3_contracts.subjects.servers.address import Address, read_credentials
+from eagle3_contracts.subjects import Options, Subject
+from eagle3_contracts.subjects.servers.address import Address, parse_address, read_credentials
 from eagle3_contracts.subjects.servers.arguments import read_arguments, tell_role
 from eagle3_contracts.subjects.servers.client import SglangClient
 from eagle3_contracts.subjects.servers.failing import ServerProblemError
@@ -42,10 +42,20 @@ def gather_server(
 ) -> ServerEvidence:
     """Find or start the server and examine it; see ``servers.gather``."""
     named = read_name(subject.value)
-    if named.address is None:
-        remedy = "start the server yourself and give its URL"
-        raise SubjectError(subject.value, "servers are not launched by this version", remedy=remedy)
-    return examine(contract, subject.label, Running(named.address, named.role), options, limits)
+    if named.address is not None:
+        return examine(contract, subject.label, Running(named.address, named.role), options, limits)
+    from eagle3_contracts.subjects.servers.launched import hold_server, tell_end
+
+    assert named.role is not None  # noqa: S101 (for the type checker: a launch has one)
+    golden = open_reference(contract, replace(options, target=None)).golden
+    with hold_server(contract, named.role, options, golden) as held:
+        if isinstance(held, Problem):
+            return ServerEvidence(subject.label, asked_role=named.role, problems=(held,))
+        running = Running(
+            parse_address(held.url), named.role, held.plan.draft_tokens, tuple(held.stand_ins), tuple(held.notes)
+        )
+        found = examine(contract, subject.label, running, options, limits)
+        return found if held.alive() else replace(found, problems=(*found.problems, tell_end(held)))
 
 
 def examine(
