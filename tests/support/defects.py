@@ -12,6 +12,8 @@ from typing import NamedTuple
 from torch import Tensor
 
 Tensors = dict[str, Tensor]
+LOGGERS = ("", "transformers")
+"""Whose records are heard; transformers keeps its own from the root."""
 
 
 class Defect(NamedTuple):
@@ -43,8 +45,9 @@ def listen(run: Callable[[], object]) -> str:
     The loudest counts. Python's warnings and log records of warning level are heard, and lines on standard output.
     """
     heard, printed = _Heard(), io.StringIO()
-    root = logging.getLogger()
-    root.addHandler(heard)
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addHandler(heard)
     try:
         with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(printed):
             warnings.simplefilter("always")
@@ -52,6 +55,7 @@ def listen(run: Callable[[], object]) -> str:
     except Exception as error:  # noqa: BLE001 (whatever the tool raises is what it says)
         return f"raises {type(error).__name__}"
     finally:
-        root.removeHandler(heard)
+        for logger in loggers:
+            logger.removeHandler(heard)
     told = {"warns": bool(warned), "logs": heard.any, "prints": bool(printed.getvalue().strip())}
     return next((word for word, spoken in told.items() if spoken), "silent")

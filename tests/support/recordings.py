@@ -75,6 +75,17 @@ def unrecorded(contract: Contract, engines: Mapping[str, str], **drafter: Any) -
     return Contract.model_validate_json(json.dumps(document))
 
 
+def move_planes(contract: Contract, boundaries: tuple[int, ...]) -> Contract:
+    """Give the contract with the drafter's planes moved to other boundaries, without their norm ranges."""
+    document = contract.model_dump(mode="json", by_alias=True, exclude_none=True)
+    moved = dict(zip(document["drafter"]["input"], boundaries, strict=True))
+    for plane in document["planes"]:
+        if plane["name"] in moved:
+            plane["boundary"] = moved[plane["name"]]
+            plane.pop("norm", None)
+    return Contract.model_validate_json(json.dumps(document))
+
+
 def judge(contract: Contract, stage: str, path: Path, label: str) -> list[Finding]:
     """Give every finding of a stage, held against the whole embedded target."""
     options = Options(target=str(embedded_target()), scan="full")

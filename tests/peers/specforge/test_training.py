@@ -31,6 +31,7 @@ from support.recordings import (
     declared_wiring,
     judge,
     make_samples,
+    move_planes,
     unchecked,
     unrecorded,
     violated,
@@ -189,7 +190,7 @@ def test_ids_of_the_run_alone_leave_the_engine_with_its_default(
     train: Callable[..., Run], export: Callable[..., Path], write: Callable[[Wiring], Path], wired: Contract
 ) -> None:
     """Boundaries 3, 5, 6 captured and trained on: the run knows it, the exported config says nothing."""
-    asked = _with_input(wired, (3, 5, 6))
+    asked = move_planes(wired, (3, 5, 6))
     data = write(declared_wiring(asked, FORMAT))
     assert violated(judge(asked, "dataset", data, FORMAT)) == set()
     folder = export(train(data, eagle_config={}))
@@ -213,17 +214,6 @@ def test_the_rope_base_of_another_drafters_config_trains_in_silence_and_fails(
     """A config copied from another drafter: nothing in training depends on it, and the export repeats it."""
     folder = export(train(data, rope_theta=10000.0))
     assert violated(judge(wired, "checkpoint", folder, FORMAT)) == {"checkpoint.rope"}
-
-
-def _with_input(contract: Contract, boundaries: tuple[int, ...]) -> Contract:
-    """Give the contract with its three planes moved to other boundaries, without their norm ranges."""
-    document = contract.model_dump(mode="json", by_alias=True, exclude_none=True)
-    moved = dict(zip(document["drafter"]["input"], boundaries, strict=True))
-    for plane in document["planes"]:
-        if plane["name"] in moved:
-            plane["boundary"] = moved[plane["name"]]
-            plane.pop("norm", None)
-    return Contract.model_validate_json(json.dumps(document))
 
 
 def _build(peer: Peer, contract: Contract, target: Path, data: Path, draft: Path) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+
+from eagle3_contracts.contract import Contract
+from eagle3_contracts.embedded import embedded_target
 
 Peer = Callable[[str], ModuleType]
 SEQUENCE_LENGTH = 256
@@ -67,6 +71,48 @@ def save_states() -> Callable[[Path, int, Tensor, Tensor], Path]:
         return path
 
     return save
+
+
+@pytest.fixture(scope="session")
+def make_drafter(peer: Peer) -> Callable[..., Any]:
+    """Make the draft model as scripts/train.py does: the target's config with one layer, a counted vocabulary."""
+
+    def make(contract: Contract, rows: Iterable[Tensor], **options: Any) -> Any:
+        drafter = contract.drafter
+        counted = Counter(token for row in rows for token in row.tolist())
+        vocabulary = peer("speculators.train.vocab_mapping").build_vocab_mappings_from_distribution
+        d2t, t2d = vocabulary(dict(counted), drafter.draft_vocab_size, contract.target.vocab_size)
+        ids = [plane.boundary for plane in contract.input_planes()]
+        torch.manual_seed(0)
+        return peer("speculators.models.eagle3").Eagle3DraftModel.from_training_args(
+            _write_layer(peer, contract),
+            t2d=t2d,
+            d2t=d2t,
+            draft_vocab_size=drafter.draft_vocab_size,
+            ttt_steps=3,
+            verifier_name_or_path=str(embedded_target()),
+            **{"norm_before_residual": False, "target_layer_ids": ids, "draft_attn_impl": "eager"} | options,
+        )
+
+    return make
+
+
+def _write_layer(peer: Peer, contract: Contract) -> Any:
+    drafter, attention = contract.drafter, contract.drafter.attention
+    assert attention.kind == "gqa"
+    return peer("transformers").LlamaConfig(
+        vocab_size=contract.target.vocab_size,
+        hidden_size=drafter.hidden_size,
+        intermediate_size=drafter.intermediate_size,
+        num_hidden_layers=drafter.layers,
+        num_attention_heads=attention.heads,
+        num_key_value_heads=attention.kv_heads,
+        head_dim=attention.head_dim,
+        max_position_embeddings=drafter.max_position,
+        rms_norm_eps=contract.target.norm.eps,
+        rope_parameters={"rope_theta": drafter.rope.theta, "rope_type": "default"},
+        tie_word_embeddings=False,
+    )
 
 
 def _write_target(peer: Peer, folder: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,6 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.embedded import embedded_target
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import clauses_of
 from eagle3_contracts.run import gather_evidence, judge_clause
@@ -76,7 +74,11 @@ def data(contract: Contract, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def train(
-    peer: Peer, contract: Contract, data: Path, tmp_path_factory: pytest.TempPathFactory
+    peer: Peer,
+    make_drafter: Callable[..., Any],
+    contract: Contract,
+    data: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., Run]]:
     trainer = peer("speculators.train.trainer")
     metrics, losses = logging.getLogger("speculators.metrics"), Losses()
@@ -87,11 +89,13 @@ def train(
         patch.setattr(trainer, "get_local_rank", lambda: "cpu")
         patch.setattr(torch.accelerator, "synchronize", lambda: None)
 
+        rows = peer("datasets").load_from_disk(str(data))["input_ids"]
+
         def run(epochs: int = 1, *, preprocess: bool = True, **options: Any) -> Run:
             losses.values = []
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = _build(peer, contract, data, options)
+                model = make_drafter(contract, rows, **options)
                 before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
                 save = tmp_path_factory.mktemp("run") / "checkpoints"
                 config = _configure(peer, trainer, save, epochs)
@@ -217,43 +221,4 @@ def _configure(peer: Peer, trainer: ModuleType, save: Path, epochs: int) -> Any:
         scheduler_type="none",
         checkpoint_freq=epochs,
         hidden_states_dtype=torch.float32,
-    )
-
-
-def _build(peer: Peer, contract: Contract, data: Path, options: dict[str, Any]) -> Any:
-    """Make the draft model as scripts/train.py does: the target's config with one layer, a counted vocabulary."""
-    drafter, transformers = contract.drafter, peer("transformers")
-    assert drafter.attention.kind == "gqa"
-    layer = transformers.LlamaConfig(
-        vocab_size=contract.target.vocab_size,
-        hidden_size=drafter.hidden_size,
-        intermediate_size=drafter.intermediate_size,
-        num_hidden_layers=drafter.layers,
-        num_attention_heads=drafter.attention.heads,
-        num_key_value_heads=drafter.attention.kv_heads,
-        head_dim=drafter.attention.head_dim,
-        max_position_embeddings=drafter.max_position,
-        rms_norm_eps=contract.target.norm.eps,
-        rope_parameters={"rope_theta": drafter.rope.theta, "rope_type": "default"},
-        tie_word_embeddings=False,
-    )
-    counted = Counter(
-        token for row in peer("datasets").load_from_disk(str(data))["input_ids"] for token in row.tolist()
-    )
-    vocabulary = peer("speculators.train.vocab_mapping").build_vocab_mappings_from_distribution
-    d2t, t2d = vocabulary(dict(counted), drafter.draft_vocab_size, contract.target.vocab_size)
-    chosen = {
-        "norm_before_residual": False,
-        "target_layer_ids": [plane.boundary for plane in contract.input_planes()],
-    } | options
-    torch.manual_seed(0)
-    return peer("speculators.models.eagle3").Eagle3DraftModel.from_training_args(
-        layer,
-        t2d=t2d,
-        d2t=d2t,
-        draft_vocab_size=drafter.draft_vocab_size,
-        ttt_steps=3,
-        verifier_name_or_path=str(embedded_target()),
-        draft_attn_impl="eager",
-        **chosen,
     )
