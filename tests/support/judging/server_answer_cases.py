@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from eagle3_contracts.evidence import Problem, TargetComparison
-from eagle3_contracts.evidence.server import Counters, ServedAnswer, ServedPrediction, ServerEvidence, TokenLogprobs
+from eagle3_contracts.evidence.server import (
+    Counters,
+    ServedAnswer,
+    ServedModel,
+    ServedPrediction,
+    ServerEvidence,
+    TokenLogprobs,
+)
 from eagle3_contracts.findings import Rung
 from support.judging.server_cases import case
 from support.judging.server_evidence import (
@@ -23,6 +30,7 @@ from support.judging.server_evidence import (
     sound_server,
 )
 
+NAMELESS = say(target=ServedModel("/srv/a"), dtype="bfloat16").arguments
 F32 = say(dtype="float32", draft_dtype="float32").arguments
 
 
@@ -72,6 +80,7 @@ LIKELIHOODS = (
     case("logprobs", "drifted", "must failed", likelihoods(scaled(1.3))),
     case("logprobs", "drifted beyond float32", "must failed", sound_server(arguments=F32)),
     case("logprobs", "of another model", "must failed", likelihoods(strange)),
+    case("target", "another model by its numbers", "must failed", likelihoods(strange, arguments=NAMELESS)),
     case("logprobs", "all blank", "must errored", likelihoods(blank)),
     case("logprobs", "no target", "must skipped", NO_TARGET),
     case("logprobs", "a part of the target", "must errored", PARTLY),
@@ -191,9 +200,14 @@ def unclear(run: str) -> ServerEvidence:
     return dataclasses.replace(changed, probes=probes)
 
 
+WEAKER = counters((8, 4, 1, 1))
+
+
 def _rerun_cases(clause: str, run: str) -> tuple[Any, ...]:
     return (
         case(clause, "the same", "must passed"),
+        case(clause, "other rounds, below float32", "must passed", counted(WEAKER, runs=(run,))),
+        case(clause, "other rounds in float32", "must failed", counted(WEAKER, runs=(run,), arguments=F32)),
         case(clause, "other states", "must failed", shaken(1.2, run)),
         case(clause, "states within the tolerance", "must passed", shaken(1.01, run)),
         case(clause, "another text", "must failed", retold(7, runs=(run,))),

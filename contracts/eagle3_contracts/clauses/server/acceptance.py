@@ -86,7 +86,7 @@ def accept_length(histogram: Sequence[int]) -> float:
 
 
 def _judge_exactly(clause: Clause, evidence: ServerEvidence, found: Sequence[Comparable]) -> Finding:
-    wrong = [item for item in found if _trim(item.served) != _trim(item.predicted)]
+    wrong = [item for item in found if trim(item.served) != trim(item.predicted)]
     served, predicted = pool(item.served for item in found), pool(item.predicted for item in found)
     told = (
         f"accepted per round {list(served)}, predicted {list(predicted)} (float32, {say_count(len(found), 'answer')})"
@@ -138,7 +138,8 @@ def _difference(served: Histogram, predicted: Histogram) -> float:
     return float(sum(abs(a / one - b / other) for a, b in zip(*rows, strict=True))) / 2
 
 
-def _trim(histogram: Histogram) -> Histogram:
+def trim(histogram: Histogram) -> Histogram:
+    """Leave out the zeros at the end, which engines give or not."""
     deepest = max((depth for depth, count in enumerate(histogram) if count), default=-1)
     return histogram[: deepest + 1]
 

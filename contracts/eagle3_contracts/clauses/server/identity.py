@@ -55,6 +55,9 @@ def _judge_by_numbers(
     if isinstance(numbers, Likelihoods) and numbers.within:
         told = f"its config.json is not on this machine; its log-probabilities are the target's ({numbers.told})"
         return _state(clause, evidence, served, told, expected, TARGET_FLAG, 0)
+    if isinstance(numbers, Likelihoods) and numbers.another_model:
+        told = f"its config.json is not on this machine, and its log-probabilities are another model's ({numbers.told})"
+        return _state(clause, evidence, served, told, expected, TARGET_FLAG, 1)
     reason = (
         f"the server names {_short(served.path)}, which does not tell whether it is {contract.target.model}; its "
         "config.json is not on this machine"
@@ -75,32 +78,52 @@ def _target_differences(contract: Contract, config: Mapping[str, Any]) -> Iterat
 
 @names_stand_ins
 def check_algorithm(clause: Clause, contract: Contract, evidence: ServerEvidence) -> list[Finding]:
-    """Fail if no algorithm is in effect, or one that feeds no planes; skipped where no drafting was asked for."""
+    """Fail if no algorithm is in effect, or one that feeds no planes; skipped where no drafting was asked for.
+
+    A server that only a URL names is expected to draft: one without its drafter must not pass unseen.
+    """
     arguments = find_arguments(evidence)
     if isinstance(arguments, Obstacle):
         return [arguments.finding(clause, evidence.subject)]
-    meant = evidence.role == "capture" or evidence.asked_role in {"capture", "plain"}
-    obstacle = find_role_obstacle(evidence, "eagle3") if meant else None
+    if evidence.role == "plain" and evidence.asked_role == "capture":
+        told = "the server returns no auxiliary states"
+        return [_fail_algorithm(clause, evidence, told, "start it with --enable-return-aux-hidden-states")]
+    obstacle = None if evidence.asked_role in {None, "eagle3"} else find_role_obstacle(evidence, "eagle3")
     if obstacle is None and not contract.drafter.fc.present:
         obstacle = Obstacle("the drafter has no fc, and what serves it was not looked up", skips=True)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     observed, sound = _judge_algorithm(arguments)
-    return [
-        clause.find(
-            Verdict.PASSED if sound else Verdict.FAILED,
-            evidence.subject,
-            observed=observed,
-            expected=f"{ALGORITHM_FLAG} EAGLE3",
-            where=_at(ALGORITHM_FLAG),
-            measure=float(not sound),
-            bound=0.0,
-            hint=""
-            if sound
-            else f"start the server with {ALGORITHM_FLAG} EAGLE3 {DRAFT_FLAG} DIR; if it is meant to draft nothing, "
-            "say so (--contract-server launch:plain)",
-        )
-    ]
+    if evidence.role == "capture" and sound:
+        observed, sound = "the server captures states and drafts nothing", False
+    if sound:
+        return [
+            clause.find(
+                Verdict.PASSED,
+                evidence.subject,
+                observed=observed,
+                expected=f"{ALGORITHM_FLAG} EAGLE3",
+                where=_at(ALGORITHM_FLAG),
+                measure=0.0,
+                bound=0.0,
+            )
+        ]
+    remedy = f"start the server with {ALGORITHM_FLAG} EAGLE3 {DRAFT_FLAG} DIR"
+    otherwise = "; if it is meant to draft nothing, say so: capture=URL or plain=URL" * (evidence.role != "eagle3")
+    return [_fail_algorithm(clause, evidence, observed, remedy + otherwise)]
+
+
+def _fail_algorithm(clause: Clause, evidence: ServerEvidence, observed: str, hint: str) -> Finding:
+    return clause.find(
+        Verdict.FAILED,
+        evidence.subject,
+        observed=observed,
+        expected=f"{ALGORITHM_FLAG} EAGLE3",
+        where=_at(ALGORITHM_FLAG),
+        measure=1.0,
+        bound=0.0,
+        hint=hint,
+    )
 
 
 def _judge_algorithm(arguments: ServerArguments) -> tuple[str, bool]:

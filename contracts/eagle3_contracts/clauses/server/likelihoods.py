@@ -20,6 +20,9 @@ from eagle3_contracts.evidence.server import ServedPrediction, ServerEvidence, T
 from eagle3_contracts.findings import Finding, Rung, Verdict, Where
 from eagle3_contracts.registry import Clause
 
+SAME_MODEL = 0.5
+"""Share of first choices below which two models have nothing in common (a wrong tensor of one model: 96 %)."""
+
 _TOP = 10
 """The reference's most likely tokens that are compared, as a contract's ``logprob_max`` is defined."""
 
@@ -62,6 +65,11 @@ class Likelihoods:
         return self.distance <= self.governing.logprob
 
     @property
+    def another_model(self) -> bool:
+        """Tell whether these are no other numbers for the same choices but other choices."""
+        return not self.within and self.agreement < SAME_MODEL
+
+    @property
     def told(self) -> str:
         """Say the numbers."""
         blank = f", {self.blank} without numbers left out" if self.blank else ""
@@ -96,7 +104,7 @@ def check_logprobs(clause: Clause, contract: Contract, evidence: ServerEvidence)
 
 
 def _hint(contract: Contract, numbers: Likelihoods) -> str:
-    if numbers.agreement < 0.5:
+    if numbers.another_model:
         return (
             f"these are another model's numbers: serve {contract.target.model}, in the revision that the contract "
             "names, and see server.target"

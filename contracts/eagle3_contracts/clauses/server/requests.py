@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 
 from eagle3_contracts.clauses.obstacles import Obstacle
-from eagle3_contracts.clauses.server.asking import Answered, every_answer, find_answers, name_probe
+from eagle3_contracts.clauses.server.asking import Answered, every_answer, expected_planes, find_answers, name_probe
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
@@ -23,10 +23,9 @@ _OCCASIONS = {"alone": "", "repeated": " the second time", "batched": " in the b
 @names_stand_ins
 def check_own_request(clause: Clause, contract: Contract, evidence: ServerEvidence) -> list[Finding]:
     """Fail for answers with another prompt's tokens, number of tokens, states, or place in the batch."""
-    del contract
     foreign = [problem for problem in evidence.problems if problem.kind == "foreign"]
     told = [*dict.fromkeys(problem.reason for problem in foreign), *_strange_answers(evidence), *_exchanged(evidence)]
-    told += list(_twins(evidence))
+    told += list(_lent_rows(contract, evidence))
     answers = find_answers(evidence)
     if isinstance(answers, Obstacle) and not told:
         return [answers.finding(clause, evidence.subject)]
@@ -84,16 +83,27 @@ def _is_answer_to(item: Answered, rows: object, output_ids: tuple[int, ...]) -> 
     return told_apart and item.answer.output_ids == output_ids
 
 
-def _twins(evidence: ServerEvidence) -> Iterator[str]:
-    """Say which two prompts, answered alone, got the same rows behind the place where they part."""
-    found = [(number, probe) for number, probe in enumerate(evidence.probes, 1) if probe.alone is not None]
-    for (one, first), (other, second) in combinations(found, 2):
-        rows = [probe.alone.rows for probe in (first, second) if probe.alone is not None]
-        if first.token_ids == second.token_ids or any(table is None for table in rows):
-            continue
-        mine, its = rows
-        if mine is not None and its is not None and len(mine) > 1 and _equal(mine[1:], its[1:]):
-            yield f"{name_probe(one, first)} and {name_probe(other, second)} get the same rows"
+def _lent_rows(contract: Contract, evidence: ServerEvidence) -> Iterator[str]:
+    """Say which answers hold rows of another prompt: equal bit for bit, where what stands before them differs.
+
+    States of a context are its own; the embedding output alone is the same for a token wherever it stands.
+    """
+    if all(plane.boundary == 0 for plane in expected_planes(contract, evidence)):
+        return
+    seen: dict[bytes, tuple[int, tuple[int, ...]]] = {}
+    for number, probe in enumerate(evidence.probes, 1):
+        rows = probe.alone.rows if probe.alone is not None else None
+        lent: Counter[int] = Counter()
+        for place, row in enumerate(rows if rows is not None else ()):
+            prefix = probe.token_ids[: place + 1]
+            if not np.isfinite(row).all() or not row.any():
+                continue
+            owner, known = seen.setdefault(row.tobytes(), (number, prefix))
+            if owner != number and known != prefix:
+                lent[owner] += 1
+        for owner, count in lent.items():
+            whose = name_probe(owner, evidence.probes[owner - 1])
+            yield f"{say_count(count, 'row')} of {name_probe(number, probe)} are those of {whose}"
 
 
 def _equal(one: np.ndarray, other: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eagle3_contracts.clauses.bounds import ROW_FACTOR
 from eagle3_contracts.clauses.obstacles import Obstacle
+from eagle3_contracts.clauses.server.acceptance import trim
 from eagle3_contracts.clauses.server.asking import Answered, Run, find_answers
 from eagle3_contracts.clauses.server.likelihoods import common_length
 from eagle3_contracts.clauses.server.precision import governing_served
@@ -99,9 +100,22 @@ def _measure(contract: Contract, governing: Governing, one: Answered, other: Ans
         unknown = gap is None and governing.dtype != "float32"
         measure = float("inf") if gap is None else gap
         yield _Gap(parted, Where(token=same), measure, noise, open=unknown)
+    elif (gap_in_rounds := _compare_rounds(governing, one, other)) is not None:
+        yield gap_in_rounds
     rows, others = one.answer.rows, other.answer.rows
     if rows is not None and others is not None and rows.shape == others.shape and rows.size:  # else server.rows'
         yield from _measure_rows(contract, governing, one.name, rows, others)
+
+
+def _compare_rounds(governing: Governing, one: Answered, other: Answered) -> _Gap | None:
+    """Compare the rounds behind the same text, in float32, where nothing but a fault moves what is drafted."""
+    counts = [item.answer.counters.accepted if item.answer.counters is not None else None for item in (one, other)]
+    if governing.dtype != "float32" or counts[0] is None or counts[1] is None:
+        return None
+    if trim(counts[0]) == trim(counts[1]):
+        return None
+    told = f"{one.name}: accepted per round {list(counts[1])} instead of {list(counts[0])}"
+    return _Gap(told, Where(), float("inf"), 2 * governing.logprob)
 
 
 def _token(ids: Sequence[int], place: int) -> str:

@@ -17,6 +17,9 @@ Json = dict[str, Any]
 RECORDED = Path(__file__).with_name("sglang_0_5_23.json")
 """Answers of a real SGLang 0.5.23 with an EAGLE-3 drafter on a CPU, without paths and without its command line."""
 
+CONTEXT = 2048
+"""Tokens that one request may have: what the embedded contract promises."""
+
 
 @cache
 def _recorded() -> Json:
@@ -36,6 +39,7 @@ def server_info(engine: Engine, role: ServerRole) -> Json:
     path = str(embedded_target())
     info: Json = copy.deepcopy(_recorded()["server_info"])
     info |= {"model_path": path, "served_model_name": path, "tokenizer_path": path}
+    info["context_length"] = CONTEXT
     flags = f"--model-path {path} --dtype float32 --context-length {info['context_length']}"
     if role == "eagle3":
         info["speculative_draft_model_path"] = embedded_drafter_folder()
