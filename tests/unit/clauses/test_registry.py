@@ -12,7 +12,7 @@ import pytest
 from eagle3_contracts.registry import CLAUSES, Clause, clauses_of
 
 PERMANENT = Path(__file__).with_name("permanent_ids.txt").read_text(encoding="utf-8").split()
-JUDGED = [*clauses_of("capture"), *clauses_of("dataset"), *clauses_of("loader")]
+JUDGED = [*clauses_of("capture"), *clauses_of("dataset"), *clauses_of("loader"), *clauses_of("golden")]
 
 
 def test_no_id_is_ever_removed() -> None:
@@ -37,7 +37,7 @@ def test_every_clause_has_its_check(clause: Clause) -> None:
     assert check.__name__ in module.__all__
 
 
-@pytest.mark.parametrize("stage", ["capture", "dataset", "loader"])
+@pytest.mark.parametrize("stage", ["capture", "dataset", "loader", "golden"])
 def test_every_check_has_its_clause(stage: str) -> None:
     module = importlib.import_module(f"eagle3_contracts.clauses.{stage}")
     assert sorted(module.__all__) == sorted(clause.check_name for clause in clauses_of(stage))

@@ -12,7 +12,7 @@ from eagle3_contracts.evidence import GoldenEvidence, RecordedFile
 from eagle3_contracts.findings import Finding, Where
 from eagle3_contracts.registry import Clause
 
-_RESTORE = "bring back the recorded file, or record again and look at the difference: eagle3-contracts record NAME"
+_RESTORE = "bring back the recorded file, or record again: eagle3-contracts record NAME"
 
 
 def check_readable(clause: Clause, contract: Contract, evidence: GoldenEvidence) -> list[Finding]:

@@ -13,7 +13,7 @@ from eagle3_contracts.registry import Clause
 BROKEN = ("missing", "corrupt", "truncated", "unsupported")
 """Kinds of problem of a file that is not there, or does not yield what it should."""
 
-RECORD = "record it again and look at the difference: eagle3-contracts record NAME"
+RECORD = "record it again: eagle3-contracts record NAME"
 STATES, DRAFTS = Where(file="states.safetensors"), Where(file="drafts.safetensors")
 
 

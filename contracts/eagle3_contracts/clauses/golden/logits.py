@@ -22,7 +22,7 @@ from eagle3_contracts.evidence import GoldenEvidence, LogitAgreement
 from eagle3_contracts.findings import Finding, Rung, Where
 from eagle3_contracts.registry import Clause
 
-_AGAINST = {"state": "rebuilt from the recorded final state", "target": "of the target, run now"}
+_AGAINST = {"state": "rebuilt from the recorded final state", "target": "that the target gives now"}
 
 
 def check_logits(clause: Clause, contract: Contract, evidence: GoldenEvidence) -> list[Finding]:

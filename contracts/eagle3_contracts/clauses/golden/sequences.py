@@ -80,7 +80,7 @@ def check_shapes(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
         rows = len(item.token_ids)
         told = find_misfit(item.states, state_shapes(contract, rows, shapes_of(item.states)))
         if told:
-            hint = f"rows follow tokens, n + 1 boundaries and the vocabulary the contract's target: {RECORD}"
+            hint = f"rows are those of the tokens, boundaries and vocabulary those of the contract's target: {RECORD}"
             defects.append(Defect(f"sequence {item.number}: {told}", STATES, hint))
         shapes = draft_shapes(contract, rows, shapes_of(item.drafts)) if drafted else {}
         told = find_misfit(item.drafts, shapes)
@@ -135,7 +135,10 @@ def check_finite(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
     defects = [
         Defect(
             f"sequence {item.number}: {say_count(count, 'value')} of {name} {'is' if count == 1 else 'are'} not finite",
-            Where(file=(DRAFTS if name.startswith("drafts ") else STATES).file, tensor=f"{item.number}.{name[-40:]}"),
+            Where(
+                file=(DRAFTS if name.startswith("drafts ") else STATES).file,
+                tensor=f"{item.number}.{name.removeprefix('drafts ')}",
+            ),
             f"look at what computed it (float16 overflows at 65,504), and {RECORD}",
             float(count),
         )

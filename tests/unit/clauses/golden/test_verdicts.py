@@ -1,0 +1,65 @@
+"""Every clause on recordings says of hand-made evidence what it should, in words that stand alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eagle3_contracts.findings import Verdict
+from eagle3_contracts.registry import Clause, clauses_of
+from eagle3_contracts.run import judge_clause
+from support.judging.golden_cases import ABSENT, CASES, NO_JSON, GoldenCase
+from support.judging.golden_evidence import TOY
+from support.snapshots import compare_snapshot, list_unused, tell_findings
+
+CLAUSES = clauses_of("golden")
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_a_clause_finds_what_the_evidence_shows(case: GoldenCase) -> None:
+    assert tuple(f"{item.level} {item.verdict}" for item in case.judge()) == case.expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_a_message_stands_alone(case: GoldenCase) -> None:
+    for item in case.judge():
+        assert item.clause == case.clause
+        assert item.subject == case.evidence.subject
+        assert item.observed
+        assert item.expected
+        if item.verdict is Verdict.FAILED:
+            assert item.hint
+            assert item.bound is not None
+        assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_messages_are_as_recorded(clause: Clause) -> None:
+    blocks = [f"== {case.name} ==\n{tell_findings(case.judge())}\n" for case in CASES if case.clause == clause.id]
+    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", "\n".join(blocks))
+
+
+def test_no_snapshot_is_left_over() -> None:
+    assert list_unused(SNAPSHOTS, [f"{clause.id}.txt" for clause in CLAUSES]) == []
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_every_clause_is_seen_passing_failing_and_unable_to_tell(clause: Clause) -> None:
+    verdicts = {item.split()[1] for case in CASES if case.clause == clause.id for item in case.expected}
+    assert {"passed", "failed", "errored"} <= verdicts
+
+
+@pytest.mark.parametrize("evidence", [ABSENT, NO_JSON], ids=["absent", "no manifest"])
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_nothing_passes_or_is_skipped_without_a_recording(clause: Clause, evidence: object) -> None:
+    verdicts = {item.verdict for item in judge_clause(clause, TOY, evidence)}
+    assert verdicts <= {Verdict.FAILED, Verdict.ERRORED}
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_no_check_raises_whatever_the_evidence(clause: Clause) -> None:
+    for case in CASES:
+        assert judge_clause(clause, case.contract, case.evidence), case.title
