@@ -50,7 +50,7 @@ def embedded_subjects() -> tuple[Subject, ...]:
         *(Subject("loader", name, name, need=_need(name)) for name in PEERS),
         Subject("checkpoint", str(golden_root() / NAME / VERSION / "drafter"), "drafter"),
         Subject("launch", str(embedded_launch()), "serve.sh"),
-        Subject("golden", str(golden_root() / NAME / VERSION), NAME),
+        Subject("golden", str(golden_root() / NAME / VERSION), VERSION),
     )
 
 
