@@ -21,7 +21,12 @@ from torch import Tensor
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.contract.drafter import GqaAttention
 from eagle3_contracts.drafter import ReferenceDrafter, canonical_names
+from eagle3_contracts.findings import Finding, Verdict
+from eagle3_contracts.registry import clauses_of
+from eagle3_contracts.run import judge_clause
+from support.checkpoints import promise_engines
 from support.drafters import GQA, MLA, ROPES, drafter_contract, random_inputs, random_weights, rope_parameters
+from support.wheels import Sources
 
 pytestmark = pytest.mark.peer("modelopt")
 
@@ -74,10 +79,32 @@ def test_only_the_weight_of_input_layernorm_tells_them_apart(modeling: ModuleTyp
     assert difference < 1e-4, "norming twice without a weight is norming once, but for eps"
 
 
+def test_no_engine_serves_that_drafter_and_a_clause_says_so() -> None:
+    asked = promise_engines(small_contract(**CHAINED), {"sglang": ">=0.5.12,<0.5.24", "vllm": ">=0.25,<=0.33.0"})
+    failed = [item for item in judge_contract(asked) if item.verdict is Verdict.FAILED]
+    told = [item.observed for item in failed if item.clause == "contract.engine-features"]
+    assert [line.partition(":")[0] for line in told] == ["sglang", "vllm"]
+    assert all("hidden_norm chained" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("version", "embeds_by"), [("0.40.0", "input_embeds_norm"), ("0.43.0", "layers[0].input_layernorm")]
+)
+def test_the_norm_of_the_embedding_became_the_layers_own(version: str, embeds_by: str, sources: Sources) -> None:
+    """0.40 has a norm of its own for it, and nothing in the layer's place: its drafter is the plain one."""
+    text = sources.text("nvidia-modelopt", version, "modelopt/torch/speculative/plugins/transformers.py")
+    assert f"self._input_embeds = self.{embeds_by}(" in text
+    assert ("self.layers[0].input_layernorm = nn.Identity()" in text) is (version == "0.40.0")
+
+
 def test_its_names_are_canonical_but_for_the_prefix(modeling: ModuleType) -> None:
     contract = small_contract(fc={"bias": True})
     names = [f"eagle_module.{name}" for name in build_module(modeling, contract).state_dict()]
     assert set(canonical_names(names, "modelopt").values()) == set(random_weights(contract)) - {"embed_tokens.weight"}
+
+
+def judge_contract(contract: Contract) -> list[Finding]:
+    return [finding for item in clauses_of("contract") for finding in judge_clause(item, contract, contract)]
 
 
 def run_oracle(contract: Contract, weights: dict[str, Tensor]) -> Tensor:
