@@ -89,6 +89,6 @@ def test_every_fault_is_listed_once_and_changes_the_stand_in() -> None:
         faulty = deform(fault_id)
         parts = ("role", "inform", "edit", "hijack")
         changed = [name for name in parts if getattr(faulty, name) != getattr(sound, name)]
-        engine = [name for name in ("steps", "seen", "taps", "logits", "draft")]
+        engine = ("steps", "seen", "taps", "logits", "draft")
         changed += [name for name in engine if getattr(faulty.engine, name) != getattr(sound.engine, name)]
         assert changed, fault_id
