@@ -8,8 +8,8 @@ Where it looks, in order:
 
 1. ``validation_hook.check_server_args``, in the main process, before any other process is started: what the arguments
    and the draft's files come to.
-2. ``DefaultModelLoader.load_weights_and_postprocess``, in each scheduler: which stored tensors of the draft are read,
-   and which parameters nothing is written to.
+2. ``DefaultModelLoader.load_weights_and_postprocess``, in each scheduler, the first time: which stored tensors of the
+   draft are read, and which parameters nothing is written to.
 3. ``configure_aux_hidden_state_capture``: which layers the target really marks, and the draft's fc.
 """
 
@@ -92,19 +92,35 @@ def _after_capture(settings: GuardSettings) -> Callable[..., None]:
 
 
 def _around_weights(settings: GuardSettings) -> Callable[..., Any]:
+    """Watch the first load of a draft.
+
+    A running server loads again, in whole or in part, to update its weights. A refusal there would end it, since its
+    way back loads the same files once more (weight_updater.py).
+    """
+    place = "this server's draft model"
+
     def hook(load: Callable[..., Any], model: Any, weights: Any, target_device: Any) -> Any:
-        from eagle3_contracts.guards.weights import is_draft, watch_loading
+        from eagle3_contracts.guards.weights import is_draft, was_watched, watch_loading
 
-        if not is_draft(model):
+        opened: list[Any] = []
+        if is_draft(model) and not was_watched(model):
+            _keep(settings, place, lambda: opened.extend(watch_loading(model)))
+        if not opened:
             return load(model, weights, target_device)
-        with watch_loading(model) as watch:
+        watch, watching = opened
+        with watching:
             result = load(model, watch.follow(weights), target_device)
-        from eagle3_contracts.guards.server import guard_weights
-
-        _keep(settings, "this server's draft model", lambda: guard_weights(settings, model, watch, say))
+        _keep(settings, place, lambda: _judge_weights(settings, model, watch))
         return result
 
     return hook
+
+
+def _judge_weights(settings: GuardSettings, model: Any, watch: Any) -> None:
+    from eagle3_contracts.guards.server import guard_weights
+
+    watch.settle(model)
+    guard_weights(settings, model, watch, say)
 
 
 def _keep(settings: GuardSettings, place: str, look: Callable[[], None]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -74,12 +74,13 @@ class WeightWatch:
             self.read |= {name for name, (span, _) in self.stored.items() if span.holds(address)}
 
     def settle(self, model: Any) -> None:
-        """See which parameters were exchanged as a whole, and let the tensors go."""
+        """See which parameters were exchanged as a whole, let the tensors go, and remember the model as watched."""
         for name, parameter in model.named_parameters():
             before = self.parameters.get(name)
             if before is None or before.start != parameter.data_ptr():
                 self.written.add(name)
         self.stored = {name: (span, None) for name, (span, _) in self.stored.items()}
+        _WATCHED.add(model)
 
 
 def _span(tensor: Any) -> Span:
@@ -97,19 +98,15 @@ def was_watched(model: Any) -> bool:
     return model in _WATCHED
 
 
-@contextlib.contextmanager
-def watch_loading(model: Any) -> Iterator[WeightWatch]:
-    """Watch every operation while a model loads: on tensors that lie where stored ones or parameters lie.
+def watch_loading(model: Any) -> tuple[WeightWatch, AbstractContextManager[Any]]:
+    """Give a watch, and the context in which a model is to be loaded: it sees every operation on stored tensors.
 
-    Nothing is changed. What goes wrong in watching is kept as ``trouble``, and loading goes on.
+    Nothing is changed. What goes wrong in watching is kept as ``trouble``, and loading goes on. Call
+    ``WeightWatch.settle`` behind it.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    watch = WeightWatch()
-    try:
-        watch.parameters = {name: _span(parameter) for name, parameter in model.named_parameters()}
-    except Exception as error:  # noqa: BLE001 - see above
-        watch.trouble = f"parameters have no place in memory ({type(error).__name__})"
+    watch = WeightWatch({name: _span(parameter) for name, parameter in model.named_parameters()})
 
     class Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -117,14 +114,11 @@ def watch_loading(model: Any) -> Iterator[WeightWatch]:
             result = func(*args, **(kwargs or {}))
             try:
                 watch.note(func, args)
-            except Exception as error:  # noqa: BLE001 - see above
+            except Exception as error:  # noqa: BLE001 - loading goes on, and what was missed is told
                 watch.trouble = f"{func} could not be followed ({type(error).__name__})"
             return result
 
-    with Ledger():  # type: ignore[no-untyped-call]
-        yield watch
-    watch.settle(model)
-    _WATCHED.add(model)
+    return watch, Ledger()  # type: ignore[no-untyped-call]
 
 
 def check_weights(contract: Contract, model: Any, watch: WeightWatch) -> list[Finding]:

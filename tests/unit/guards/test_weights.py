@@ -56,8 +56,10 @@ def stored(**more: Tensor) -> Stored:
 
 def load(tensors: Stored, model: Any = None) -> tuple[nn.Module, WeightWatch]:
     model = model or TinyEagle3()
-    with watch_loading(model) as watch:
+    watch, watching = watch_loading(model)
+    with watching:
         model.load_weights(watch.follow(iter(tensors.items())))
+    watch.settle(model)
     return model, watch
 
 
@@ -113,7 +115,8 @@ def test_memory_that_is_used_again_hides_nothing(contract: Contract) -> None:
         yield from stored().items()
 
     model = TinyEagle3()
-    with watch_loading(model) as watch:
+    watch, watching = watch_loading(model)
+    with watching:
         model.load_weights(watch.follow(fresh()))
     assert "not read: fc.bias" in check_weights(contract, model, watch)[0].observed
 
@@ -124,7 +127,8 @@ def test_a_loader_that_gives_nothing_is_left_open(contract: Contract) -> None:
 
 def test_what_goes_wrong_in_watching_is_told_and_loading_goes_on(contract: Contract) -> None:
     model = TinyEagle3()
-    with watch_loading(model) as watch:
+    watch, watching = watch_loading(model)
+    with watching:
         for _ in watch.follow([("odd", "no tensor")]):  # type: ignore[list-item]
             pass
         model.load_weights(watch.follow(stored().items()))
