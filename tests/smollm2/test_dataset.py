@@ -142,7 +142,7 @@ def test_the_command_line_checks_capture_and_dataset_in_one_go(
     report: dict[str, Any] = json.loads(capsys.readouterr().out)
     failed = [item for item in report["findings"] if item["verdict"] in {"failed", "errored"}]
     assert (code, failed) == (0, [])
-    assert report["contract"] == "smollm2-135m-eagle3@1.0.0"
+    assert report["contract"] == "smollm2-135m-eagle3@1.0.1"
     placed = {(item["stage"], item["rung"]) for item in report["findings"] if item["clause"].endswith(".boundary")}
     assert placed == {("capture", "full target"), ("dataset", "full target")}
     assert contract.target.num_hidden_layers == LAYERS

@@ -10,7 +10,7 @@ from gguf import GGUFReader
 
 from eagle3_contracts.contract import GqaAttention, load_contract
 
-CONTRACT = load_contract("smollm2-135m-eagle3@1.0.0")
+CONTRACT = load_contract("smollm2-135m-eagle3@1.0.1")
 
 
 @pytest.fixture(scope="module")

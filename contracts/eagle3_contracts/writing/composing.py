@@ -22,7 +22,7 @@ from eagle3_contracts.writing.plane_facts import Captured, capture_planes, find_
 from eagle3_contracts.writing.target_facts import note_target, read_target_config
 from eagle3_contracts.writing.trainers import TRAINERS, Trainer
 
-LENT = "smollm2-135m-eagle3@1.0.0"
+LENT = "smollm2-135m-eagle3@1.0.1"
 """The contract whose measured tolerances a target borrows until somebody measures its own."""
 
 OLDER = "files of this format come from speculators 0.3 to 0.5, and 0.3 and 0.4 capture 3, n//2 + 1, n - 2 by default"
