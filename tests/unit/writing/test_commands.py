@@ -41,7 +41,7 @@ def run(
     """Run a command in a folder that holds a target, the embedded one, and its states."""
     write_config("llama")
     shutil.copytree(TARGET.parent, tmp_path / "tiny")
-    shutil.copytree(STATES, tmp_path / "states")
+    shutil.copytree(STATES, tmp_path / "states", ignore=shutil.ignore_patterns(STAMP_FILE))
     monkeypatch.chdir(tmp_path)
 
     def run_command(*arguments: str) -> tuple[int, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from eagle3_contracts import embedded
+from eagle3_contracts.contract.stamp import STAMP_FILE
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.run import check
 from eagle3_contracts.subjects import Options, Subject, SubjectError
@@ -37,8 +39,10 @@ CAPTURED_BY = {"specforge": "specforge", "speculators-v1": "speculators", "vllm-
 
 
 @pytest.mark.parametrize("dataset_format", RECORDED)
-def test_the_recorded_dataset_passes_the_contract_measured_on_it(dataset_format: str) -> None:
-    states = RECORDED[dataset_format]
+def test_the_recorded_dataset_passes_the_contract_measured_on_it(dataset_format: str, tmp_path: Path) -> None:
+    """Without its stamp, which names the contract that it was recorded under."""
+    unstamped = shutil.ignore_patterns(STAMP_FILE)
+    states = str(shutil.copytree(RECORDED[dataset_format], tmp_path / dataset_format, ignore=unstamped))
     made = compose(Request(target=TARGET, trainer=CAPTURED_BY[dataset_format], hidden_states=states))
     options = Options(scan="full", target=str(embedded.embedded_target()))
     report = check(made.contract, [Subject("dataset", states, "recorded")], options)

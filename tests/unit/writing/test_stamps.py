@@ -20,12 +20,13 @@ from eagle3_contracts.writing.headers import hash_data, write_metadata
 from eagle3_contracts.writing.stamping import Order, stamp
 
 RECORDED = {subject.label: subject.value for subject in embedded.embedded_subjects() if subject.stage == "dataset"}
+UNSTAMPED = shutil.ignore_patterns(STAMP_FILE)
 
 
 @pytest.fixture(params=sorted(RECORDED))
 def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Give a copy of a recorded dataset, in each format."""
-    return Path(shutil.copytree(RECORDED[request.param], tmp_path / request.param))
+    return Path(shutil.copytree(RECORDED[request.param], tmp_path / request.param, ignore=UNSTAMPED))
 
 
 def declared_by(contract: Contract, stage: str, path: Path, scan: str = "sample") -> list[Finding]:
@@ -101,7 +102,7 @@ def test_samples_that_were_not_stamped_are_found(embedded_contract: Contract, da
 
 
 def test_what_contradicts_the_contract_is_not_stamped(embedded_contract: Contract, tmp_path: Path) -> None:
-    data = Path(shutil.copytree(RECORDED["specforge"], tmp_path / "data"))
+    data = Path(shutil.copytree(RECORDED["specforge"], tmp_path / "data", ignore=UNSTAMPED))
     other = json.loads(embedded_contract.model_dump_json(by_alias=True, exclude_none=True))
     other["storage"]["dtype"] = "float32"
     contract = Contract.model_validate_json(json.dumps({**other, "version": "9.0.0"}))
@@ -111,7 +112,7 @@ def test_what_contradicts_the_contract_is_not_stamped(embedded_contract: Contrac
 
 
 def test_another_stamp_is_replaced_only_on_demand(embedded_contract: Contract, tmp_path: Path) -> None:
-    data = Path(shutil.copytree(RECORDED["specforge"], tmp_path / "data"))
+    data = Path(shutil.copytree(RECORDED["specforge"], tmp_path / "data", ignore=UNSTAMPED))
     (data / STAMP_FILE).write_text('{"contract": "other@1.0.0"}', encoding="utf-8")
     with pytest.raises(SubjectError, match=r"already says contract = other@1\.0\.0"):
         stamp(embedded_contract, Order(path=data))
@@ -128,7 +129,7 @@ def test_another_stamp_is_replaced_only_on_demand(embedded_contract: Contract, t
 def test_orders_that_cannot_be_carried_out(
     order: dict[str, Any], sentence: str, embedded_contract: Contract, tmp_path: Path
 ) -> None:
-    data = Path(shutil.copytree(RECORDED["specforge"], tmp_path / "data"))
+    data = Path(shutil.copytree(RECORDED["specforge"], tmp_path / "data", ignore=UNSTAMPED))
     with pytest.raises(SubjectError, match=sentence):
         stamp(embedded_contract, Order(path=data, **order))
     with pytest.raises(SubjectError, match="does not exist"):
