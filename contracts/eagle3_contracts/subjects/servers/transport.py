@@ -28,8 +28,8 @@ class Limits:
     """``connect``, ``read`` (one wait), ``total`` (one exchange): seconds. ``size``: bytes of an answer."""
 
     connect: float = 5.0
-    read: float = 60.0
-    total: float = 180.0
+    read: float = 90.0
+    total: float = 240.0
     size: int = 256 << 20
 
 

@@ -117,10 +117,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(stand_in: StandIn) -> Iterator[str]:
-    """Serve on a free port of this machine until the block ends; give the URL."""
+def serve(stand_in: StandIn, port: int = 0) -> Iterator[str]:
+    """Serve on that port of this machine, or on a free one, until the block ends; give the URL."""
     bound = type("BoundHandler", (Handler,), {"stand_in": stand_in})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
+    server = ThreadingHTTPServer(("127.0.0.1", port), bound)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

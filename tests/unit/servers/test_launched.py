@@ -1,0 +1,95 @@
+"""A server launched for the test: real processes under the real supervisor, with the stand-in in SGLang's place."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from eagle3_contracts.contract import load_contract
+from eagle3_contracts.embedded import CONTRACT, embedded_target
+from eagle3_contracts.evidence.server import ServerEvidence
+from eagle3_contracts.subjects import Options, Subject, SubjectError
+from eagle3_contracts.subjects.servers import gather, launched
+from eagle3_contracts.subjects.servers.launching import LaunchPlan
+from eagle3_contracts.subjects.servers.launching.plans import PORT
+
+SERVER = """
+import os, sys, threading
+from eagle3_contracts.faults.injecting.servers import StandIn, serve
+
+asked = 0
+
+def die(handler, route, body):
+    global asked
+    asked += route == "/generate"
+    if asked == int(sys.argv[2]):
+        print("CUDA error: device-side assert triggered", flush=True)
+        os._exit(7)
+    return False
+
+with serve(StandIn(hijack=die), int(sys.argv[1])):
+    threading.Event().wait()
+"""
+
+
+def plan(program: str, *arguments: str) -> LaunchPlan:
+    command = (sys.executable, "-c", program, PORT, *arguments)
+    return LaunchPlan("eagle3", "cpu", command, draft_tokens=16, stand_ins=("everything",), start_limit=60)
+
+
+def examine(monkeypatch: pytest.MonkeyPatch, made: LaunchPlan) -> ServerEvidence:
+    monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)
+    monkeypatch.setattr(launched, "plan_launch", lambda *_: made)
+    unrecorded = load_contract(CONTRACT).model_copy(update={"name": "unrecorded"})
+    return gather(unrecorded, Subject("server", "launch", "launch"), Options(target=str(embedded_target())))
+
+
+def test_a_launched_server_is_examined_and_ends_with_the_examination(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[launched.RunningServer] = []
+    start = launched.start
+
+    def note(made: LaunchPlan) -> launched.RunningServer:
+        kept.append(start(made))
+        return kept[-1]
+
+    monkeypatch.setattr(launched, "start", note)
+    evidence = examine(monkeypatch, plan(SERVER, "-1"))
+    assert evidence.problems == ()
+    assert (evidence.role, evidence.asked_role, evidence.stand_ins) == ("eagle3", "eagle3", ("everything",))
+    assert evidence.arguments is not None
+    assert evidence.arguments.asked_draft_tokens == 16
+    assert all(probe.batched is not None for probe in evidence.probes)
+    assert any("launched on cpu" in note for note in evidence.notes)
+    (server,) = kept
+    assert not server.alive()
+
+
+def test_a_server_that_dies_while_it_is_asked_is_told_with_the_end_of_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = examine(monkeypatch, plan(SERVER, "2"))
+    assert [problem.kind for problem in evidence.problems] == ["truncated", "exited"]
+    assert "device-side assert" in evidence.problems[1].reason
+    assert [probe.alone is not None for probe in evidence.probes] == [True, False, False]
+
+
+def test_a_server_that_never_answers_is_evidence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = plan("import sys; print('no module named capture hook'); sys.exit(3)")
+    evidence = examine(monkeypatch, made)
+    assert [problem.kind for problem in evidence.problems] == ["exited"]
+    assert "no module named capture hook" in evidence.problems[0].reason
+    assert (evidence.asked_role, evidence.arguments, evidence.probes) == ("eagle3", None, ())
+
+
+def test_without_a_folder_of_weights_there_is_nothing_to_launch(tmp_path: Path) -> None:
+    other = load_contract(CONTRACT).model_copy(update={"name": "unrecorded"})
+    for target in (None, str(tmp_path / "none")):
+        with pytest.raises(SubjectError, match="no folder with the target"):
+            gather(other, Subject("server", "launch:plain", "launch"), Options(target=target))
+
+
+@pytest.mark.skipif(find_spec("sglang") is not None, reason="SGLang is installed here: tests/live launch it")
+def test_without_sglang_the_user_is_told_what_to_install() -> None:
+    with pytest.raises(SubjectError, match="SGLang is not installed"):
+        gather(load_contract(CONTRACT), Subject("server", "launch", "launch"), Options())
