@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import uuid
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from eagle3_contracts.subjects import Options, Subject, SubjectError
 from eagle3_contracts.subjects.servers import gather, launched
 from eagle3_contracts.subjects.servers.launching import LaunchPlan
 from eagle3_contracts.subjects.servers.launching.plans import PORT
+from eagle3_contracts.subjects.servers.launching.processes import Process, lives
 
 SERVER = """
 import os, sys, threading
@@ -93,3 +97,43 @@ def test_without_a_folder_of_weights_there_is_nothing_to_launch(tmp_path: Path) 
 def test_without_sglang_the_user_is_told_what_to_install() -> None:
     with pytest.raises(SubjectError, match="SGLang is not installed"):
         gather(load_contract(CONTRACT), Subject("server", "launch", "launch"), Options())
+
+
+WORKER = """
+import os, sys
+from eagle3_contracts.contract import load_contract
+from eagle3_contracts.embedded import CONTRACT
+from eagle3_contracts.subjects import Options
+from eagle3_contracts.subjects.servers import launched
+from eagle3_contracts.subjects.servers.launching import LaunchPlan
+
+program = '''
+import http.server, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+'''
+launched.plan_launch = lambda *_: LaunchPlan("plain", "cpu", (sys.executable, "-c", program, "{port}"))
+for _ in range(2):
+    with launched.hold_server(load_contract(CONTRACT), "plain", Options(target=os.getcwd()), None) as server:
+        print(server.url, server.supervisor.number, server.supervisor.began, flush=True)
+    assert server.alive()
+"""
+
+
+def test_workers_of_one_run_share_a_server_that_ends_with_the_last_of_them(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTEST_XDIST_TESTRUNUID": uuid.uuid4().hex}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    workers = [
+        subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", WORKER], env=environment, cwd=tmp_path, stdout=subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    said = [worker.communicate(timeout=120)[0].split() for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0]
+    for words in said:
+        assert words[:3] == words[3:]
+        assert not lives(Process(int(words[1]), int(words[2])))
