@@ -56,18 +56,15 @@ def _judge_release(
 ) -> tuple[str, bool | None]:
     """Say what one release taps, and whether that is what the contract wants; None: not verified."""
     architecture = contract.target.architecture
-    try:
-        reading = read_ids(engine, release, config, runner=runner)
-    except TypeError:
-        return "its layer ids are no integers, and the server stops", False
+    reading = read_ids(engine, release, config, runner=runner)
     dialect = find_dialect(engine, release, architecture)
     if isinstance(reading, NotVerified):
         return str(reading), None
     if isinstance(dialect, NotVerified):
         return str(dialect), None
+    if reading.wrong:
+        return f"{reading.wrong}, and the server stops", False
     ids = reading.ids
-    if ids is not None and not all(type(value) is int for value in ids):
-        return "its layer ids are no integers, and the server stops", False
     resolution = dialect.resolve(ids, contract.target.num_hidden_layers)
     source = f"ids {list(ids)} of {reading.key}" if ids is not None else "no ids where it looks, so its default"
     passed_over = "".join(f"; {key} is not read" for key, _ in reading.ignored)

@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eagle3_contracts.evidence import Word
 
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_SETTLED = re.compile(r"\$\(([A-Za-z_]\w*)\)|\$\{([A-Za-z_]\w*):?-([^}]*)\}")
+_ENV_ITEM = re.compile(r"-\s+name:\s*[\"']?(\w+)[\"']?\s*\n\s+value:[ \t]*(\S.*)")
 _KEY = re.compile(r"(\s*)(?:-\s+)?(command|args|entrypoint)\s*:(?:\s+(.*))?$")
 _ITEM = re.compile(r"(\s*)-\s+(.*)$")
+_QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""")
 _RANK = {"entrypoint": 0, "command": 1, "args": 2, "cmd": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What starts a container: words as they are, or text for a shell, with the line it begins in."""
+    """What starts a container: words as they are, or text for a shell, with the line it begins in.
+
+    ``settings``: variables that the image sets. ``notes``: what was taken for granted.
+    """
 
     words: tuple[Word, ...] = ()
     shell: str = ""
     line: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class UnreadError(Exception):
@@ -76,10 +84,14 @@ def _word(text: str, line: int | None) -> Word:
 def read_dockerfile(text: str) -> tuple[Piece, ...]:
     """Give ENTRYPOINT and CMD, the last of each: joined where both are lists."""
     last: dict[str, Piece] = {}
+    settings: dict[str, str] = {}
     for line, instruction in _instructions(text):
         head, _, rest = instruction.partition(" ")
         if head.upper() == "FROM":
             last.clear()
+            settings = {}
+        if head.upper() == "ENV":
+            settings |= _read_env(rest)
         if head.upper() not in {"ENTRYPOINT", "CMD"}:
             continue
         rest = rest.strip()
@@ -90,11 +102,20 @@ def read_dockerfile(text: str) -> tuple[Piece, ...]:
         if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
             last[head.upper()] = Piece(tuple(Word(item, line) for item in listed), line=line)
         else:
-            last[head.upper()] = Piece(shell=rest, line=line)
+            last[head.upper()] = Piece(shell=rest, line=line, settings=settings)
     first, then = last.get("ENTRYPOINT"), last.get("CMD")
     if first and then and first.words and then.words:
         return (Piece((*first.words, *then.words), line=first.line),)
     return tuple(piece for piece in (first or then,) if piece)
+
+
+def _read_env(text: str) -> dict[str, str]:
+    """Read ``ENV A=1 B="2"`` and the old ``ENV A 1``; what refers to other variables is left to the run."""
+    pairs = re.findall(r'([A-Za-z_]\w*)=("[^"]*"|\S*)', text)
+    if not pairs:
+        name, _, value = text.strip().partition(" ")
+        pairs = [(name, value)]
+    return {name: value.strip().strip('"') for name, value in pairs if name and "$" not in value}
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str]]:
@@ -102,7 +123,9 @@ def _instructions(text: str) -> Iterator[tuple[int, str]]:
     begun = 0
     parts: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
-        if not parts and (not line.strip() or line.lstrip().startswith("#")):
+        if not line.strip() or line.lstrip().startswith("#"):
+            # Between the lines of a continued instruction they are left out, and the instruction goes on.
+            parts += ["\\"] if parts else []
             continue
         begun = begun if parts else number
         parts.append(line)
@@ -139,7 +162,37 @@ def read_yaml(text: str) -> tuple[Piece, ...]:
         group = [item for item in found if item[1] == indent and not _ends(lines, number, item[0], indent)]
         found = [item for item in found if item not in group]
         pieces.append(_join([(key, piece) for _, _, key, piece in group]))
-    return tuple(pieces)
+    settings = _read_settings(text)
+    return tuple(_settle(piece, settings) for piece in pieces)
+
+
+def _read_settings(text: str) -> dict[str, str]:
+    """Give the variables that a manifest sets by ``name`` and ``value``, where it gives each one value alone."""
+    found: dict[str, set[str]] = {}
+    for name, value in _ENV_ITEM.findall(text):
+        found.setdefault(name, set()).add(_scalar(_without_comment(value)))
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def _settle(piece: Piece, settings: Mapping[str, str]) -> Piece:
+    """Put in what the manifest itself sets (``$(NAME)``) and defaults (``${NAME:-VALUE}``), and note both."""
+    notes: dict[str, None] = {}
+
+    def put_in(match: re.Match[str]) -> str:
+        name, default = match.group(1) or match.group(2), match.group(3)
+        if default is not None:
+            notes[f"${name} is taken at its default, {default!r}; the environment may say otherwise"] = None
+            return default
+        if name not in settings:
+            return match.group()
+        notes[f"$({name}) is {settings[name]!r}, as the file sets it"] = None
+        return settings[name]
+
+    words = tuple(
+        _word(text, word.line) if (text := _SETTLED.sub(put_in, word.text)) != word.text else word
+        for word in piece.words
+    )
+    return replace(piece, words=words, notes=(*piece.notes, *notes))
 
 
 def _ends(lines: list[str], start: int, stop: int, indent: int) -> bool:
@@ -162,7 +215,7 @@ def _join(parts: list[tuple[str, Piece]]) -> Piece:
 
 
 def _yaml_value(lines: list[str], number: int, indent: int, inline: str) -> Piece:
-    inline = re.sub(r"\s+#.*$", "", inline).strip()
+    inline = _without_comment(inline)
     if inline.startswith("["):
         return _flow(lines, number, inline)
     if inline[:1] in {"|", ">"}:
@@ -182,7 +235,7 @@ def _flow(lines: list[str], number: int, inline: str) -> Piece:
         row += 1
         text += " " + lines[row].strip()
     inner = text.strip().removeprefix("[").removesuffix("]")
-    parts = re.findall(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^,]+', inner)
+    parts = re.findall(r'\s*"(?:[^"\\]|\\.)*"\s*|\s*\'(?:[^\']|\'\')*\'\s*|[^,]+', inner)
     return Piece(tuple(_word(_scalar(part), number + 1) for part in parts if part.strip()), line=number + 1)
 
 
@@ -204,7 +257,7 @@ def _items(lines: list[str], start: int, indent: int) -> Iterator[Word]:
             yield Word(body, row + 2)
             row = after
             continue
-        yield _word(_scalar(re.sub(r"\s+#.*$", "", value) if value[:1] not in {'"', "'"} else value), row + 1)
+        yield _word(_scalar(_without_comment(value)), row + 1)
         row += 1
 
 
@@ -215,6 +268,12 @@ def _block(lines: list[str], start: int, indent: int, *, folded: bool) -> tuple[
         row += 1
     joined = " \\\n" if folded else "\n"
     return joined.join(line.strip() for line in lines[start:row]).rstrip("\\\n "), row
+
+
+def _without_comment(text: str) -> str:
+    """Take a comment off the end of a value; within quotes a # is none."""
+    quoted = _QUOTED.match(text)
+    return quoted.group(1) if quoted else re.sub(r"\s+#.*$", "", text).strip()
 
 
 def _scalar(text: str) -> str:

@@ -94,15 +94,18 @@ def _find_all(text: str, source: str, notes: list[str]) -> Iterable[Start]:
         notes += script.notes
         return
     for piece in pieces:
-        if piece.words:
-            command = Command(piece.words, {})
-            found = list(find_starts([command]))
-            bare = find_bare_arguments(piece.words) if not found else None
-            yield from found or ([bare] if bare else [])
+        commands = [Command(piece.words, {})] if piece.words else []
         if piece.shell:
-            script = Script(piece.shell, line=piece.line)
-            yield from find_starts(script.commands())
+            known: dict[str, tuple[Word, ...] | None] = {
+                name: (Word(value, piece.line),) for name, value in piece.settings.items()
+            }
+            script = Script(piece.shell, line=piece.line, variables=known)
+            commands += script.commands()
             notes += script.notes
+        found = list(find_starts(commands))
+        bare = find_bare_arguments(tuple(word for command in commands for word in command.words)) if not found else None
+        notes += piece.notes if found or bare else ()
+        yield from found or ([bare] if bare else [])
 
 
 def _pieces(text: str, source: str) -> tuple[Piece, ...] | None:

@@ -22,6 +22,9 @@ _SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _MOST_LETTERS = 8 << 20
 """What variables put into a script, all together, before it counts as one that means harm."""
 _QUOTED_ESCAPES = '"\\$`\n'
+_GIVES_ARGUMENTS = re.compile(r"^\s*function\s|^\s*[\w-]+\s*\(\s*\)|\bset\s+--", re.MULTILINE)
+"""What gives ``$@`` other words than those that the script is called with."""
+_OWN_ARGUMENTS = "the script's own arguments ($@) are taken as none; what it is called with may add flags"
 
 
 @dataclass(slots=True)
@@ -214,6 +217,9 @@ class Script:
             note = f"${name} is taken at its default, {match.group(3)!r}; the environment may say otherwise"
             self.notes += [note] if note not in self.notes else []
             value = (Word(match.group(3), draft.line, ("$",) if "$" in match.group(3) else ()),)
+        if name in {"@", "*"} and not _GIVES_ARGUMENTS.search(self.text):
+            self.notes += [_OWN_ARGUMENTS] if _OWN_ARGUMENTS not in self.notes else []
+            value = ()
         if value is None:
             draft.open.append(f"${name}")
             draft.text += f"${{{inner}}}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -16,6 +17,8 @@ _MODULES = {
     "vllm.entrypoints.openai.api_server": "vllm",
 }
 _PROGRAMS = {"sglang": "sglang", "vllm": "vllm"}
+_IMAGE = re.compile(r"(?:[\w.:-]+/)*vllm/vllm-openai(?:[:@].*)?")
+"""The image whose entry point is the server: what follows it in ``docker run`` are the server's arguments."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 _ONLY = {
     "sglang": ("--speculative-algorithm", "--speculative-draft-model-path", "--speculative-eagle-topk", "--model-path"),
@@ -71,6 +74,8 @@ def _engine_of(words: tuple[Word, ...]) -> tuple[str, int] | None:
             return _PROGRAMS[following], place + 3
         if PurePosixPath(word.text).name in _PROGRAMS and following == "serve":
             return _PROGRAMS[PurePosixPath(word.text).name], place + 2
+        if _IMAGE.fullmatch(word.text) and following.startswith("--"):
+            return "vllm", place + 1
         if word.text.endswith("sglang/launch_server.py"):
             return "sglang", place + 1
     return None
