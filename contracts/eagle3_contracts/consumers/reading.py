@@ -8,6 +8,7 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
+from eagle3_contracts.consumers.config_types import find_wrong_types
 from eagle3_contracts.consumers.configs import Config, named_class, read_flag, serving_config
 from eagle3_contracts.consumers.consumer import Consumer, Feature
 from eagle3_contracts.consumers.parameters import Facts, build_parameters
@@ -103,6 +104,7 @@ def read_checkpoint(engine: str, version: str, runner: str, stored: Stored) -> R
     if not covering:
         last = find_tool(engine).last_read
         return NotVerified(engine, version, stored.architecture or "any", last, "its drafter classes were not read")
+    stops = stops or next((str(item) for item in find_wrong_types(stored.config)), "")
     if stops:
         return replace(start, stops=stops)
     name = named_class(engine, config)
@@ -137,6 +139,8 @@ def _read(start: Reading, consumer: Consumer, config: Config, stored: Stored) ->
     engine, version = start.engine, start.versions[0]
     ids = read_ids(engine, version, config, runner=start.runner)
     assert isinstance(ids, KeyReading)  # noqa: S101 (the table of consumers covers no other versions)
+    if ids.wrong:
+        return replace(start, module=consumer.module, stops=ids.wrong, key=ids.key)
     on = {
         feature
         for feature, places in consumer.flags.items()
@@ -235,8 +239,6 @@ def _resolve(engine: str, version: str, ids: KeyReading, stored: Stored) -> Reso
     dialect = find_dialect(engine, version, stored.architecture)
     if isinstance(dialect, NotVerified):
         return dialect
-    if ids.ids is not None and not all(type(item) is int for item in ids.ids):
-        return NotVerified(engine, version, stored.architecture, version, f"ids {ids.ids!r} are no whole numbers")
     return dialect.resolve(ids.ids, stored.layers)
 
 

@@ -61,12 +61,14 @@ class KeyReading:
     """What an engine makes of a config.
 
     ``ids``: as the engine passes them on, None if it falls back to its default. ``key``: where they came
-    from, None if nowhere. ``ignored``: key and value of every other place that holds ids.
+    from, None if nowhere. ``ignored``: key and value of every other place that holds ids. ``wrong``: what stands there
+    if that is no list of whole numbers, on which engines stop; ``ids`` are then no integers either.
     """
 
     ids: Ids | None
     key: str | None
     ignored: tuple[tuple[str, Any], ...] = ()
+    wrong: str = ""
 
 
 _TOP, _NESTED = Key((KEY,)), Key(("eagle_config", KEY))
@@ -120,13 +122,18 @@ def _read(order: KeyOrder, config: Mapping[str, Any]) -> KeyReading:
 
 def _reading(config: Mapping[str, Any], place: Key, ids: Ids) -> KeyReading:
     key = ".".join(place.path)
-    return KeyReading(ids, key, _passed_over(config, key))
-
-
-def _ids_at(config: Mapping[str, Any], place: Key) -> Ids | None:
-    """Give the ids in one place, or None if there is no list."""
+    whole = all(type(item) is int for item in ids)
     _, value = _look_up(config, place.path)
-    return tuple(item + place.added for item in value) if isinstance(value, list | tuple) else None
+    wrong = "" if whole else f"{key} is {str(value)[:60]}, no list of whole numbers"
+    return KeyReading(ids, key, _passed_over(config, key), wrong)
+
+
+def _ids_at(config: Mapping[str, Any], place: Key) -> tuple[Any, ...] | None:
+    """Give what stands in one place for ids, whole numbers if they are ids; None if nothing does."""
+    _, value = _look_up(config, place.path)
+    if isinstance(value, list | tuple):
+        return tuple(item + place.added if type(item) is int else item for item in value)
+    return (str(value),) if value else None
 
 
 def _is_table(value: object) -> bool:

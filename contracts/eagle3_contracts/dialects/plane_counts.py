@@ -58,8 +58,8 @@ qwen3_eagle3.py."""
 def read_plane_count(engine: str, version: str, drafter: str, config: Mapping[str, Any]) -> PlaneCount | NotVerified:
     """Read how many planes an engine's drafter class builds fc for.
 
-    Raises ``KeyError`` for an engine and class without an entry; a version that was not read gives
-    ``NotVerified``.
+    What is no number or list is passed over. Raises ``KeyError`` for an engine and class without an entry; a version
+    that was not read gives ``NotVerified``.
     """
     orders = [order for order in COUNT_ORDERS if (order.engine, order.drafter) == (engine, drafter)]
     if not orders:
@@ -73,11 +73,11 @@ def read_plane_count(engine: str, version: str, drafter: str, config: Mapping[st
 
 def _count(order: CountOrder, config: Mapping[str, Any]) -> PlaneCount:
     for key in order.numbers:
-        if config.get(key) is not None:
-            return PlaneCount(int(config[key]), key)
+        if type(config.get(key)) is int:
+            return PlaneCount(config[key], key)
     for path in order.lists:
         table = config.get(path[0]) if len(path) == 2 else config
         value = table.get(path[-1]) if isinstance(table, Mapping) else None
-        if value or (value is not None and order.counts_empty):
+        if isinstance(value, list | tuple) and (value or order.counts_empty):
             return PlaneCount(len(value), ".".join(path))
     return PlaneCount(DEFAULT_COUNT, None)

@@ -75,8 +75,10 @@ def find_dialect(
     if version is not None and tool.versioned:
         Version(version)
     asked = tuple(dialects_of(tool, architecture))
-    if not asked and assume:
-        asked = tuple(dialects_of(tool, LIKE_MOST))
+    if assume and not any(dialect.covers(version) for dialect in asked):
+        # A rule of another version for every architecture is farther off than this version's common one.
+        common = tuple(dialects_of(tool, LIKE_MOST))
+        asked = common if not asked or any(dialect.covers(version) for dialect in common) else asked
     if not asked:
         return NotVerified(tool.name, version, architecture, tool.last_read, "this architecture's rule was not read")
     if setting is not None:

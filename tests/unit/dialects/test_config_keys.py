@@ -70,3 +70,20 @@ def test_versions_that_were_not_read_and_engines_that_are_none() -> None:
 def test_fc_takes_its_width_from_other_keys_than_the_capture(engine, version, drafter, config, count) -> None:
     """vLLM issue #54526: four ids at top level are captured, and Llama's fc is built for three."""
     assert read_plane_count(engine, version, drafter, config) == count
+
+
+@pytest.mark.parametrize("ids", [["1", "3"], [1.0, 3.0], [True], [None], [[1, 3]], "1,3", 3, {"a": 1}])
+@pytest.mark.parametrize(
+    ("engine", "version", "runner"), [("sglang", "0.5.23", ""), ("vllm", "0.33.0", "v1"), ("specforge", "0.2.0", "")]
+)
+def test_ids_that_are_no_whole_numbers_are_told_and_never_taken_for_ids(engine, version, runner, ids) -> None:
+    reading = read_ids(engine, version, {"eagle_config": {KEY: ids}}, runner=runner)
+    assert isinstance(reading, KeyReading)
+    assert reading.wrong.startswith(f"{NESTED_KEY} is ")
+    assert reading.ids is not None
+    assert not all(type(item) is int for item in reading.ids)
+
+
+@pytest.mark.parametrize("count", ["three", 3.0, [3], {"a": 3}])
+def test_a_number_of_planes_that_is_none_is_passed_over(count) -> None:
+    assert read_plane_count("vllm", "0.33.0", "llama", {"num_aux_hidden_states": count}) == PlaneCount(3, None)

@@ -71,6 +71,14 @@ def test_assuming_takes_the_nearest_dialect() -> None:
     assert general == find_dialect("sglang", "0.5.23", "LlamaForCausalLM")
 
 
+def test_assuming_never_takes_another_versions_rule_where_this_version_has_a_common_one() -> None:
+    assumed = find_dialect("specforge", "0.2.0", "NewForCausalLM", assume=True)
+    assert assumed == find_dialect("specforge", "0.2.0", "LlamaForCausalLM")
+    hard_coded = find_dialect("specforge", "0.1.0", "NewForCausalLM", assume=True)
+    assert hard_coded == find_dialect("specforge", "0.1.0", "LlamaForCausalLM")
+    assert isinstance(find_dialect("specforge", "0.2.0", "NewForCausalLM"), NotVerified)
+
+
 def test_a_name_or_version_that_is_none_is_an_error_of_the_caller() -> None:
     with pytest.raises(KeyError, match="there are sglang, vllm"):
         find_tool("sglng")

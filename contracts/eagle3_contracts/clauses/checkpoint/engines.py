@@ -8,7 +8,7 @@ from eagle3_contracts.clauses.checkpoint.judging import Defect, find_place, judg
 from eagle3_contracts.consumers import Reading
 from eagle3_contracts.consumers.configs import layer_table
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.dialects import Resolution
+from eagle3_contracts.dialects import NotVerified, Resolution
 from eagle3_contracts.evidence import CheckpointEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
@@ -28,7 +28,8 @@ def check_engine_start(clause: Clause, contract: Contract, evidence: CheckpointE
         lambda reading: reading.stops,
         expected="a form, a class and keys that every version reads",
         sound="has a class for it",
-        hint="export in the form of the engine that serves (SGLang: SpecForge's export_to_sglang), or promise another",
+        hint="mend the key of config.json that is named, if one is; else export in the form of the engine that serves "
+        "(SGLang: SpecForge's export_to_sglang), or promise another",
         stopped=True,
     )
 
@@ -51,7 +52,13 @@ def check_taps(clause: Clause, contract: Contract, evidence: CheckpointEvidence)
         sound=f"boundaries {_say(wanted)}",
         hint=f"set the ids that `eagle3-contracts explain {contract.reference}` prints for this engine, in the key "
         "that it reads; one list need not serve two engines",
+        unverified=_tell_unverified,
     )
+
+
+def _tell_unverified(reading: Reading) -> str:
+    taps = reading.taps
+    return f"what ids mean for {taps.architecture} is not known: {taps.reason}" if isinstance(taps, NotVerified) else ""
 
 
 def _tell_taps(reading: Reading, wanted: tuple[Tap, ...]) -> str:

@@ -78,10 +78,11 @@ def judge_engines(
     sound: str,
     hint: str,
     stopped: bool = False,
+    unverified: Judgement | None = None,
 ) -> list[Finding]:
     """Judge by every engine that the contract promises: one finding for each, its versions told apart.
 
-    An engine that does not get to loading fails ``checkpoint.engine-start`` alone (``stopped``); the other clauses are
+    ``unverified``: says what of a reading is not known; where nothing fails, that is an error and no pass. An engine that does not get to loading fails ``checkpoint.engine-start`` alone (``stopped``); the other clauses are
     skipped for it, unless another of its versions does load.
     """
     engines = contract.serving.engines if contract.serving is not None else {}
@@ -97,6 +98,11 @@ def judge_engines(
             found.append(dataclasses.replace(obstacle, where=where).finding(clause, evidence.subject))
             continue
         told = _tell(readings, judge, stopped=stopped)
+        doubts = _tell(readings, unverified, stopped=stopped) if unverified is not None and not told else []
+        if doubts:
+            doubt = Obstacle("; ".join(doubts), f"narrow serving.engines.{engine} to what was read, or leave it out")
+            found.append(dataclasses.replace(doubt, where=where).finding(clause, evidence.subject))
+            continue
         defects = [Defect("; ".join(told), where, hint, float(len(told)))] if told else []
         versions_read = f"{_say_versions(readings)}: {sound}"
         stated = state(clause, evidence, defects, sound=versions_read, expected=expected)

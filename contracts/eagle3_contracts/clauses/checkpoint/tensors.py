@@ -46,7 +46,8 @@ def _tell_missing(names: list[str], strays: list[str]) -> Defect:
     similar = [stray for stray in strays if stray.endswith(tail)] or get_close_matches(first, strays, 1, 0.8)
     renamed = f"; {similar[0]} may be the first of them under another name" if similar else ""
     told = f"{first} is missing" if len(names) == 1 else f"{first} and {len(names) - 1} more of its layer are missing"
-    hint = f"engines start it at random values without a word: {_EXPORT}, and see that every name is translated"
+    instead = "take draft ids for target ids" if first == "d2t" else "start it at random values"
+    hint = f"engines {instead} without a word: {_EXPORT}, and see that every name is translated"
     return Defect(told + renamed, Where(tensor=first), hint, float(len(names)))
 
 

@@ -24,11 +24,15 @@ _AGAIN = "export the checkpoint again"
 
 @dataclass(slots=True)
 class Folder:
-    """What was found. ``config``: empty if it could not be read, and ``problems`` then says why."""
+    """What was found. ``config``: empty if it could not be read, and ``problems`` then says why.
+
+    ``indexed``: tensor to shard, where an index says so.
+    """
 
     root: Path
     config: dict[str, Any] = field(default_factory=dict)
     files: list[FoundFile] = field(default_factory=list)
+    indexed: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -41,7 +45,7 @@ def open_folder(path: Path) -> Folder:
     try:
         found.config = read_config(root / CONFIG)
     except SubjectError as error:
-        found.problems.append(Problem("config", error.reason, _AGAIN, Where(file=CONFIG)))
+        found.problems.append(Problem("config", f"{CONFIG} {error.reason}", _AGAIN, Where(file=CONFIG)))
     names = [path.name] if not path.is_dir() else list(_name_weights(found))
     for name in dict.fromkeys(names):
         _add_file(found, name)
@@ -79,6 +83,10 @@ def _read_index(found: Folder, name: str) -> Iterator[str]:
         reason = f"is no index of shards: {type(error).__name__}: {printable(str(error)[:100])}"
         found.problems.append(Problem("corrupt", reason, _AGAIN, Where(file=name)))
         return
+    if not shards:
+        reason = "names no shard, and readers that follow it load nothing, whatever lies beside it"
+        found.problems.append(Problem("corrupt", reason, "write it again, or take it out", Where(file=name)))
+    found.indexed = {str(tensor): str(shard) for tensor, shard in weight_map.items()}
     for shard in shards:
         if not isinstance(shard, str) or Path(shard).name != shard:
             reason = f"names a shard outside its folder: {printable(str(shard)[:100])!r}"

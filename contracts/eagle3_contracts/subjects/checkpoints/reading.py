@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eagle3_contracts.consumers.config_types import find_wrong_types
 from eagle3_contracts.drafter import canonical_names
 from eagle3_contracts.evidence import CheckpointEvidence, Problem, WeightRecord
 from eagle3_contracts.findings import Where
@@ -29,6 +30,7 @@ from eagle3_contracts.subjects.datasets.stored import (
     read_integers,
 )
 from eagle3_contracts.subjects.datasets.torch_files import open_torch
+from eagle3_contracts.subjects.datasets.walking import printable
 
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
@@ -61,6 +63,7 @@ def read_checkpoint_evidence(contract: Contract, subject: Subject, options: Opti
         reason = "neither config.json nor the tensors' names are of a form that a trainer writes"
         remedy = "export with speculators, SpecForge (export_to_sglang), ModelOpt or EAGLE's own code"
         problems.append(Problem("unknown-format", reason, remedy, Where(file="config.json")))
+    problems += _find_wrong_types(config)
     renamed, clash = _rename(opened, form)
     problems += clash
     evidence = CheckpointEvidence(
@@ -104,7 +107,29 @@ def open_checkpoint(path: Path) -> Opened:
                 where = Where(file=found.name, tensor=name)
                 problems.append(Problem("corrupt", reason, "keep one copy of each tensor", where))
             tensors[name] = (found.name, value)
+    if not problems:
+        problems += _find_misplaced(folder, tensors)
     return Opened(folder, tensors, tuple(problems), metadata)
+
+
+def _find_misplaced(folder: Folder, tensors: Mapping[str, tuple[str, StoredTensor]]) -> Iterator[Problem]:
+    """Give, in one problem, the tensors that an index names and its shard does not hold."""
+    odd = [name for name, shard in folder.indexed.items() if name not in tensors or tensors[name][0] != shard]
+    if odd:
+        first = printable(odd[0][:80])
+        more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+        reason = f"the index places {first}{more} in shards that do not hold them"
+        remedy = "write the index again: readers that follow it stop, or leave these tensors as they were"
+        yield Problem("corrupt", reason, remedy, Where(tensor=first))
+
+
+def _find_wrong_types(config: Mapping[str, Any]) -> Iterator[Problem]:
+    """Give each key of config.json that holds another kind of value than every engine takes it for."""
+    for item in find_wrong_types(config):
+        number = f": {item.value}" if isinstance(item.value, str) and item.value.isdecimal() else ""
+        bare = ", without quotes" if isinstance(item.value, str) else ""
+        remedy = f"write {item.key} as {item.wanted}{number}{bare}"
+        yield Problem("config", f"config.json: {item}", remedy, Where(file="config.json", flag=item.key))
 
 
 def _open_file(found: FoundFile) -> tuple[Mapping[str, Any], Mapping[str, str]]:
@@ -117,7 +142,13 @@ def _open_file(found: FoundFile) -> tuple[Mapping[str, Any], Mapping[str, str]]:
         raise UnreadableError(
             "unknown-format", "a list where a state_dict belongs", "save a state_dict", Where(found.name)
         )
-    return entries[0].values, {}
+    values = entries[0].values
+    if values and not any(isinstance(value, StoredTensor) for value in values.values()):
+        names = ", ".join(printable(str(name)[:40]) for name in list(values)[:3])
+        reason = f"holds no tensors but {names}: a trainer's own save, where engines look for a plain state_dict"
+        remedy = "save the state_dict alone, or use the trainer's exporter"
+        raise UnreadableError("unsupported", reason, remedy, Where(found.name))
+    return values, {}
 
 
 def _rename(opened: Opened, form: str | None) -> tuple[dict[str, str], list[Problem]]:

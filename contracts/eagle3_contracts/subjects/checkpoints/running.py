@@ -82,10 +82,22 @@ def _compare_with_recording(
     if invented:
         reason = f"{' and '.join(invented)} come from the target, which was not given"
         return _with_problem(evidence, Problem("drafted", reason, "give the target's weights: --contract-target DIR"))
+    if not _stays_within(contract, weights):
+        reason = "d2t, read as declared, leads outside the target's vocabulary, so that nothing can be drafted on"
+        remedy = "mend what checkpoint.d2t-reading and checkpoint.d2t-ids name first"
+        return _with_problem(evidence, Problem("drafted", reason, remedy))
     found = compare_drafts(contract, weights)
     if isinstance(found, Problem):
         return _with_problem(evidence, found)
     return dataclasses.replace(evidence, drafted=found)
+
+
+def _stays_within(contract: Contract, weights: Mapping[str, Tensor]) -> bool:
+    """Tell whether every draft id leads to a token of the target: drafted tokens are embedded at the next step."""
+    from eagle3_contracts.drafter import ReferenceDrafter
+
+    ids = ReferenceDrafter(contract, weights).target_ids()
+    return not len(ids) or (int(ids.min()) >= 0 and int(ids.max()) < contract.target.vocab_size)
 
 
 def _with_problem(evidence: CheckpointEvidence, problem: Problem) -> CheckpointEvidence:
