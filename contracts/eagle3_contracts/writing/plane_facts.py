@@ -138,4 +138,4 @@ def _say_last(last: Tap | None, trainer: Trainer) -> str:
 
 
 def _ids_remedy(trainer: Trainer) -> str:
-    return f"give the ids that {trainer.label} was given: --layer-ids 2 16 29, or --draft-config with them"
+    return f"give the ids that {trainer.label} was given: --layer-ids ID ID ID, or --draft-config with them"

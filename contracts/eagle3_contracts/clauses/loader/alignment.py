@@ -24,7 +24,7 @@ from eagle3_contracts.evidence import Codes, Flags, LoadedRows, LoaderEvidence, 
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
-_UNPLACED = Obstacle("no row could be placed by its planes", "see loader.fc-input and loader.row-identity")
+UNPLACED = Obstacle("no row could be placed by its planes", "see loader.fc-input and loader.row-identity")
 
 
 def check_token_shift(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
@@ -49,7 +49,7 @@ def check_target_shift(clause: Clause, contract: Contract, evidence: LoaderEvide
             "the loader gives no last hidden state to place", skips=contract.last_hidden_plane() is None
         )
     if obstacle is not None or rows is None:
-        return [(obstacle or _UNPLACED).finding(clause, evidence.subject)]
+        return [(obstacle or UNPLACED).finding(clause, evidence.subject)]
     samples, accepted = evidence.runs["sound"].samples, contract.alignment.target
     anchors = find_anchors(rows, samples)
     shifts = target_shifts(rows, anchors)
@@ -65,7 +65,7 @@ def check_position_shift(clause: Clause, contract: Contract, evidence: LoaderEvi
     if rows is not None and rows.positions is None:
         obstacle = Obstacle("the loader gives no position ids: the drafter counts rows itself", skips=True)
     if obstacle is not None or rows is None or rows.positions is None:
-        return [(obstacle or _UNPLACED).finding(clause, evidence.subject)]
+        return [(obstacle or UNPLACED).finding(clause, evidence.subject)]
     anchors = find_anchors(rows, evidence.runs["sound"].samples)
     shifts = np.where(anchors.placed, rows.positions - anchors.position, ELSEWHERE)
     hint = "count positions anew in every document of a pack, from its first row on"
@@ -87,7 +87,7 @@ def _judge_shifts(
     what, symbol = names
     total = int(due.sum())
     if not total:
-        return _UNPLACED.finding(clause, evidence.subject)
+        return UNPLACED.finding(clause, evidence.subject)
     counts = Counter(int(shift) for shift in shifts[due])
     best = max(accepted, key=lambda shift: counts[shift])
     wrong = total - counts[best]
@@ -125,14 +125,14 @@ def check_mask_shift(clause: Clause, contract: Contract, evidence: LoaderEvidenc
     if rows is not None and not rows.masked:
         obstacle = Obstacle("the loader gives no mask", "give what the loss counts: StepZero(mask=...)")
     if obstacle is not None or rows is None:
-        return [(obstacle or _UNPLACED).finding(clause, evidence.subject)]
+        return [(obstacle or UNPLACED).finding(clause, evidence.subject)]
     run, accepted = evidence.runs["sound"], contract.alignment.loss_mask
     anchors = find_anchors(rows, run.samples)
     due = due_rows(contract, rows, anchors, run) & in_vocabulary(rows)
     wanted = {shift: _shifted_mask(run, anchors, shift) for shift in range(-REACH, REACH + 1)}
     misses = {shift: int((rows.trained != mask)[due].sum()) for shift, mask in wanted.items()}
     if not due.any():
-        return [_UNPLACED.finding(clause, evidence.subject)]
+        return [UNPLACED.finding(clause, evidence.subject)]
     wrong = min(misses[shift] for shift in accepted)
     return [
         clause.find(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eagle3_contracts.clauses.loader.alignment import due_rows, usual_shifts
+from eagle3_contracts.clauses.loader.alignment import UNPLACED, due_rows, usual_shifts
 from eagle3_contracts.clauses.loader.anchors import (
     find_anchors,
     name_row,
@@ -28,7 +28,7 @@ _SHOWN = 3
 def check_packing(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if a document holds rows of several samples, or of one out of order, or a sample lies in several."""
     del contract
-    obstacle = find_obstacle(evidence)
+    obstacle = find_obstacle(evidence) or _find_unplaced(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     signs = list(_find_mixtures(evidence))
@@ -49,6 +49,12 @@ def check_packing(clause: Clause, contract: Contract, evidence: LoaderEvidence) 
             "and mask attention by it",
         )
     ]
+
+
+def _find_unplaced(evidence: LoaderEvidence) -> Obstacle | None:
+    """Say that no row of the sound dataset can be told from another, or give None."""
+    rows = sound_rows(evidence)
+    return None if find_anchors(rows, evidence.runs["sound"].samples).placed.any() else UNPLACED
 
 
 def _find_mixtures(evidence: LoaderEvidence) -> Iterator[str]:
@@ -79,7 +85,7 @@ def _is_repeated(evidence: LoaderEvidence, sample: int) -> bool:
 
 def check_padding(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if a row is trained that holds no stored row, belongs to no document, or has nothing beside it."""
-    obstacle = find_obstacle(evidence)
+    obstacle = find_obstacle(evidence) or _find_unplaced(evidence)
     rows = None if obstacle else sound_rows(evidence)
     if rows is not None and not rows.masked:
         obstacle = Obstacle("the loader gives no mask", "give what the loss counts: StepZero(mask=...)")
@@ -110,7 +116,7 @@ def check_padding(clause: Clause, contract: Contract, evidence: LoaderEvidence) 
 
 def check_coverage(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail for rows of the sound dataset that never reach step zero, or reach it twice."""
-    obstacle = find_obstacle(evidence)
+    obstacle = find_obstacle(evidence) or _find_unplaced(evidence)
     if obstacle is None and evidence.runs["sound"].stopped:
         obstacle = Obstacle("the loader does not end by itself: an epoch cannot be told", "give one epoch of batches")
     if obstacle is not None:
@@ -143,7 +149,7 @@ def _say_samples(keys: list[tuple[int, int]]) -> str:
 
 def check_truncation(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if a sample longer than the loader takes is trained out of step; a silent loss violates a should."""
-    obstacle = find_obstacle(evidence)
+    obstacle = find_obstacle(evidence) or _find_unplaced(evidence)
     if obstacle is None and "overlong" in evidence.skipped:
         obstacle = Obstacle(evidence.skipped["overlong"], skips=True)
     run = evidence.runs.get("overlong")
