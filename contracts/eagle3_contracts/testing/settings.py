@@ -120,12 +120,7 @@ LOADER = Setting(
     many=True,
 )
 GOLDEN = Setting(
-    "--contract-golden",
-    "a golden recording: the folder with its manifest.json (repeatable)",
-    "DIR",
-    stage="golden",
-    many=True,
-    path=True,
+    "--contract-golden", "a golden recording: its folder (repeatable)", "DIR", stage="golden", many=True, path=True
 )
 TARGET = Setting("--contract-target", "the target's weights, whole or in part: a folder or a file", "PATH", path=True)
 SUBJECT = Setting(
