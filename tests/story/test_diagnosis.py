@@ -2,8 +2,9 @@
 
 Drafters are trained here, on the CPU, with the reference drafter. As in the story (34.1 % against 76.9 % "on training
 data") they are judged on the samples that they were trained on. The Kimi-like toy has random weights in Llama's
-shape; the embedded default is a trained target, whose language the embedding alone predicts to a good part, so that
-accuracy falls less there.
+shape: accuracy falls from 74 to 79 % to 2 to 4 %. The embedded default is a trained target, whose language the
+embedding alone predicts to a good part, so that the story's collapse is not shown there: accuracy falls from 97 % to 80
+to 84 %, and the recorded drafter's, fed cat(embed, low, mid), from 94.5 % to 84.0 % (``measure.py``).
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def test_the_embedded_drafter_is_sound_as_declared_and_named_when_fed_otherwise(
     assert_names(found, (2, 4, 5), (0, 2, 4))
     assert found.measured
     assert found.measured_as_found
-    assert found.measured_as_found.against_target - found.measured.against_target > 0.1
+    assert found.measured.against_target == pytest.approx(0.84, abs=0.02)
+    assert found.measured_as_found.against_target == pytest.approx(0.945, abs=0.02)
 
 
 def test_a_plane_that_is_off_by_one_is_told_with_how_sure_it_is_and_what_decides(
