@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from eagle3_contracts.embedded import CONTRACT, embedded_subjects
+from eagle3_contracts.embedded import CONTRACT
 from support import guard_call_probe
 from support.guarded_servers import PLUGIN, Server, start
-
-if importlib.util.find_spec("sglang") is None:
-    pytest.skip("a real SGLang server is needed: install tox and run `tox -e sglang-cpu`", allow_module_level=True)
 
 WRONG = [2, 4, 5]
 HUB = "eagle3-contracts/a-drafter"
@@ -24,13 +20,6 @@ GUARD = {"EAGLE3_CONTRACT_GUARD": CONTRACT}
 WARN = GUARD | {"EAGLE3_CONTRACT_GUARD_MODE": "warn"}
 CHAIN = ("--speculative-num-steps", "3", "--speculative-num-draft-tokens", "4")
 SHORT = ("--speculative-num-steps", "1", "--speculative-num-draft-tokens", "16")
-
-
-@pytest.fixture(scope="session")
-def drafter() -> Path:
-    """Give the embedded default's drafter."""
-    (found,) = [item.value for item in embedded_subjects() if item.stage == "checkpoint"]
-    return Path(found)
 
 
 @pytest.fixture(scope="session")
@@ -68,25 +57,33 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def servers(
+def server_of(
     drafter: Path, wrong: Path, hub: Path, probe: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mapping[str, Server]]:
-    """Give the servers by what is special about them, just started, and end them with all their children."""
+) -> Iterator[Callable[[str], Server]]:
+    """Give a server by what is special about it, just started; all are ended with all their children.
+
+    The first that is asked for starts the others as well, unless other workers of the run may ask for those.
+    """
     logs = tmp_path_factory.mktemp("logs")
     cache = {"HF_HUB_CACHE": str(hub)}
-    counting = {
-        "GUARD_CALL_PROBE": str(probe / "counts"),
-        "PYTHONPATH": os.pathsep.join([str(probe), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep),
+    path = os.pathsep.join([str(probe), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    both, counting = f"{PLUGIN},guard_call_probe", {"GUARD_CALL_PROBE": str(probe / "counts"), "PYTHONPATH": path}
+    plans = {
+        "story": lambda: start(str(wrong), logs / "story", *SHORT, variables=GUARD),
+        "hub refused": lambda: start(HUB, logs / "hub", *CHAIN, variables=GUARD | cache),
+        "hub warned": lambda: start(HUB, logs / "warned", *CHAIN, variables=WARN | cache),
+        "sound": lambda: start(str(drafter), logs / "sound", *CHAIN, plugins=both, variables=GUARD | counting),
     }
-    started = {
-        "story": start(str(wrong), logs / "story", *SHORT, variables=GUARD),
-        "hub refused": start(HUB, logs / "hub", *CHAIN, variables=GUARD | cache),
-        "hub warned": start(HUB, logs / "warned", *CHAIN, variables=WARN | cache),
-        "sound": start(
-            str(drafter), logs / "sound", *CHAIN, plugins=f"{PLUGIN},guard_call_probe", variables=GUARD | counting
-        ),
-    }
-    yield started
+    started: dict[str, Server] = {}
+
+    def give(name: str) -> Server:
+        alone = "PYTEST_XDIST_WORKER" not in os.environ
+        for item in plans if alone else [name]:
+            if item not in started:
+                started[item] = plans[item]()
+        return started[name]
+
+    yield give
     for server in started.values():
         server.end()
 

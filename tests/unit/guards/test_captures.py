@@ -125,3 +125,13 @@ def test_the_story_on_kimi_with_the_ids_that_were_served_and_those_that_cannot_b
     assert found.verdict is Verdict.FAILED
     assert found.expected == "boundaries 0 (embed), 3 (low), 31 (mid), in this order"
     assert "eagle_aux_hidden_state_layer_ids" in found.hint
+
+
+def test_the_story_told_by_a_plus_one_that_this_version_does_not_add() -> None:
+    """[-1, 2, 30], right for an engine that adds one: here the embedding is never met, and the packer stops it."""
+    trained = load_contract("kimi-k2.5-eagle3@2.0.0")
+    sizes = {"hidden_size": 7168, "num_hidden_layers": 61, "vocab_size": trained.target.vocab_size}
+    found = judge(trained, Target([-1, 2, 30], **sizes), [-1, 2, 30])
+    assert found.verdict is Verdict.FAILED
+    assert "crashes at the first forward, captured 2 of 3 aux hidden states" in found.observed
+    assert '"eagle_config": {"eagle_aux_hidden_state_layer_ids": [0, 3, 31]}' in found.hint

@@ -31,6 +31,7 @@ class TinyEagle3(nn.Module):
 
     def load_weights(self, weights: Iterable[tuple[str, Tensor]]) -> None:
         for name, tensor in weights:
+            assert tensor.view(-1).numel()  # a look that takes nothing in
             if name == "d2t":
                 self.hot = tensor + torch.arange(len(tensor))
             elif name in {"gate.weight", "up.weight"}:
