@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from eagle3_contracts.contract import Contract, Plane
-from eagle3_contracts.embedded import golden_root
 from eagle3_contracts.evidence import Array, Problem, TargetComparison
 from eagle3_contracts.evidence.server import ServedProbe, ServerArguments, ServerRole
 from eagle3_contracts.findings import Rung
 from eagle3_contracts.subjects import Options, SubjectError
-from eagle3_contracts.subjects.goldens import Golden, open_golden
+from eagle3_contracts.subjects.goldens import Golden, find_packaged
 from eagle3_contracts.subjects.servers.drafts import Drafting, UnpredictedError, open_drafting
 from eagle3_contracts.subjects.servers.predicting import Oracle
 
@@ -49,10 +48,8 @@ def open_reference(contract: Contract, options: Options) -> Reference:
 
 
 def _open_golden(contract: Contract) -> tuple[Golden | None, tuple[Problem, ...]]:
-    if not (golden_root() / contract.name / contract.version).is_dir():
-        return None, ()
     try:
-        return open_golden(contract.name, contract.version), ()
+        return find_packaged(contract), ()
     except SubjectError as error:
         return None, (Problem("target", f"{error.source}: {error.reason}", error.remedy),)
 
