@@ -30,10 +30,10 @@ def contract() -> Contract:
     return load_contract(CONTRACT)
 
 
-def examine(stand_in: StandIn, name: str = "{}", **options: str) -> ServerEvidence:
+def examine(stand_in: StandIn, name: str = "{}", target: str | None = None) -> ServerEvidence:
     with serve(stand_in) as url:
         subject = Subject("server", name.format(url), "server")
-        return gather(contract(), subject, Options(**options), Limits(5, 30, 60))
+        return gather(contract(), subject, Options(target=target), Limits(5, 30, 60))
 
 
 @cache
@@ -207,7 +207,7 @@ def test_a_server_that_is_starting_is_waited_for(monkeypatch: pytest.MonkeyPatch
             left -= 1
             handler.reply(503, b"")  # type: ignore[attr-defined]
             return True
-        return route != "/health" and bool(handler.reply(404, b"{}"))  # type: ignore[attr-defined,func-returns-value]
+        return route != "/health" and bool(handler.reply(404, b"{}"))  # type: ignore[attr-defined]
 
     stand_in = StandIn(hijack=starting)
     evidence = examine(stand_in)

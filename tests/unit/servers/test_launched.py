@@ -16,7 +16,7 @@ from eagle3_contracts.embedded import CONTRACT, embedded_target
 from eagle3_contracts.evidence.server import ServerEvidence
 from eagle3_contracts.subjects import Options, Subject, SubjectError
 from eagle3_contracts.subjects.servers import gather, launched
-from eagle3_contracts.subjects.servers.launching import LaunchPlan
+from eagle3_contracts.subjects.servers.launching import LaunchPlan, RunningServer, start
 from eagle3_contracts.subjects.servers.launching.plans import PORT
 from eagle3_contracts.subjects.servers.launching.processes import Process, lives
 
@@ -52,10 +52,9 @@ def examine(monkeypatch: pytest.MonkeyPatch, made: LaunchPlan) -> ServerEvidence
 
 
 def test_a_launched_server_is_examined_and_ends_with_the_examination(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[launched.RunningServer] = []
-    start = launched.start
+    kept: list[RunningServer] = []
 
-    def note(made: LaunchPlan) -> launched.RunningServer:
+    def note(made: LaunchPlan) -> RunningServer:
         kept.append(start(made))
         return kept[-1]
 

@@ -73,6 +73,15 @@ def test_each_failure_is_one_problem_of_its_kind(fault: str, kind: str) -> None:
     assert time.monotonic() - began < limits.total + 5
 
 
+def test_what_says_that_it_is_no_json_is_not_parsed() -> None:
+    def send(handler: object, _: str, __: bytes) -> bool:
+        handler.reply(200, b"{}", "text/html")  # type: ignore[attr-defined]
+        return True
+
+    with serve(StandIn(hijack=send)) as url, pytest.raises(ServerProblemError, match='it is "text/html", not JSON'):
+        ask(url)
+
+
 def test_every_other_fault_of_a_connection_is_sound_json() -> None:
     for fault in CONNECTION_FAULTS.keys() - KINDS.keys():
         with serve(StandIn(hijack=on(ROUTE, CONNECTION_FAULTS[fault]))) as url:
