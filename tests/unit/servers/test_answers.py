@@ -145,6 +145,7 @@ def test_log_probabilities_that_are_null_stay_unknown() -> None:
         ([[[True]]], "no numbers: bool"),
         ([[[[1.0]]]], "no numbers: list"),
         ([[[1e39]]], "range of float32"),
+        ([[[float("inf")]]], "range of float32"),
         ([[[10**400]]], "range of float64"),
         ([[[1.0]], "text"], "rows of generated tokens"),
     ],
