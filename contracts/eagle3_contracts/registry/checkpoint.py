@@ -45,7 +45,7 @@ CHECKPOINT = (
     Clause(
         "checkpoint.shapes",
         Level.MUST,
-        "Every tensor has the shape that the declared drafter has.",
+        "Every tensor has the shape that the declared drafter has, and config.json describes that layer.",
         "vLLM issues #18906 and #19174: the drafter's width taken for the target's.",
     ),
     Clause(

@@ -102,3 +102,23 @@ def test_taps_of_an_architecture_that_was_not_read_are_no_pass(export: Export, r
     verdicts = {item.where.flag: item.verdict for item in judge(unread, evidence)["taps"]}
     assert verdicts["serving.engines.sglang"] is Verdict.ERRORED
     assert verdicts["serving.engines.vllm"] is Verdict.ERRORED
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("num_attention_heads", 4),
+        ("num_key_value_heads", 8),
+        ("head_dim", 8),
+        ("hidden_act", "gelu"),
+        ("rms_norm_eps", 0.01),
+    ],
+)
+def test_a_config_that_describes_another_layer_fails(
+    key: str, value: object, export: Export, read: Read, judge: Judge
+) -> None:
+    before = read(export.contract, export.write(), scan="headers")
+    assert {item.verdict for item in judge(export.contract, before)["shapes"]} == {Verdict.PASSED}
+    export.config[key] = value
+    found = judge(export.contract, read(export.contract, export.write(), scan="headers"))["shapes"]
+    assert [item.where.flag for item in found if item.verdict is Verdict.FAILED] == [key]

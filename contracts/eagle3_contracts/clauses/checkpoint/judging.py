@@ -82,7 +82,8 @@ def judge_engines(
 ) -> list[Finding]:
     """Judge by every engine that the contract promises: one finding for each, its versions told apart.
 
-    ``unverified``: says what of a reading is not known; where nothing fails, that is an error and no pass. An engine that does not get to loading fails ``checkpoint.engine-start`` alone (``stopped``); the other clauses are
+    ``unverified``: says what of a reading is not known; where nothing fails, that is an error and no pass.
+    An engine that does not get to loading fails ``checkpoint.engine-start`` alone (``stopped``); the other clauses are
     skipped for it, unless another of its versions does load.
     """
     engines = contract.serving.engines if contract.serving is not None else {}

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from eagle3_contracts.clauses.checkpoint.files import find_tensor_obstacle
 from eagle3_contracts.clauses.checkpoint.judging import Defect, judge_engines, state
+from eagle3_contracts.clauses.checkpoint.layer import find_layer_defects
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.consumers import Reading
 from eagle3_contracts.contract import Contract
@@ -76,7 +77,7 @@ def check_tensors_read(clause: Clause, contract: Contract, evidence: CheckpointE
 
 
 def check_shapes(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:
-    """Fail for each tensor of another shape than the declared drafter's."""
+    """Fail for each tensor of another shape than the declared drafter's, and for a config that says another layer."""
     obstacle = find_tensor_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
@@ -92,9 +93,10 @@ def check_shapes(clause: Clause, contract: Contract, evidence: CheckpointEvidenc
         for name in common
         if stored[name].shape != expected[name].shape
     ]
-    return state(
-        clause, evidence, defects, sound=f"{say_count(len(common), 'tensor')} as declared", expected="declared shapes"
-    )
+    defects += find_layer_defects(contract, evidence)
+    fits = ", and a config.json that fits them" if evidence.config else ""
+    sound = f"{say_count(len(common), 'tensor')} as declared{fits}"
+    return state(clause, evidence, defects, sound=sound, expected="the declared layer")
 
 
 def check_dtypes(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:
