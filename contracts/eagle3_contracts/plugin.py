@@ -79,7 +79,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "contract_case" not in metafunc.fixturenames:
         pytest.fail(f"{metafunc.definition.nodeid}: a test of clauses takes the argument contract_check", pytrace=False)
     cases = session_of(metafunc.config).list_cases(mark.args[0])
-    metafunc.parametrize("contract_case", cases, ids=[case.id for case in cases], indirect=True)
+    params = [pytest.param(case, id=case.id, marks=_marks_of(case)) for case in cases]
+    metafunc.parametrize("contract_case", params, indirect=True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -222,6 +223,13 @@ def session_of(config: pytest.Config) -> ContractSession:
         places = Places(config.getoption, config.getini, os.environ, Path(config.invocation_params.dir), configured_in)
         config.stash[SESSION] = ContractSession(places, project=config.rootpath)
     return config.stash[SESSION]
+
+
+def _marks_of(case: Case) -> list[pytest.MarkDecorator]:
+    """Keep a server's cases on one worker of pytest-xdist (``--dist loadgroup``): it is probed once, alone."""
+    if case.subject is None or case.subject.stage != "server":
+        return []
+    return [pytest.mark.xdist_group(f"server {case.subject.label}")]
 
 
 def _case_of(item: pytest.Item) -> Case | None:

@@ -19,6 +19,7 @@ from eagle3_contracts.reports.terminal import (
 from eagle3_contracts.subjects import Options
 from eagle3_contracts.testing.selection import label_subjects
 from eagle3_contracts.testing.settings import (
+    CHECKPOINT,
     PROBES,
     SCAN,
     SUBJECT_SETTINGS,
@@ -27,6 +28,7 @@ from eagle3_contracts.testing.settings import (
     SettingError,
     anchor,
     read_count,
+    refuse_secret,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     named = {item: _anchored(item, getattr(arguments, item.stage) or []) for item in SUBJECT_SETTINGS}
     subjects = [subject for item, values in named.items() for subject in label_subjects(item.stage, values)]
     target = _anchored(TARGET, [] if arguments.target is None else [arguments.target])
+    drafters = named[CHECKPOINT]
     options = Options(
-        target=target[0] if target else None, scan=arguments.scan, probes=read_count("--probes", arguments.probes)
+        target=target[0] if target else None,
+        scan=arguments.scan,
+        probes=read_count("--probes", arguments.probes),
+        drafter=drafters[0] if len(drafters) == 1 else None,
     )
     report = check(load_contract(arguments.contract), subjects, options)
     if arguments.json:
@@ -67,6 +73,9 @@ def _anchored(item: Setting, values: Sequence[str]) -> list[str]:
     """Take values as the plugin takes them; ``SettingError`` for an empty one."""
     if not all(value.strip() for value in values):
         raise SettingError(f"{_short(item.option)} is empty, so it is not known what to check ({item.help})")
+    for value in values:
+        if item.address:
+            refuse_secret(_short(item.option), value)
     return [anchor(item, value.strip(), Path.cwd()) for value in values]
 
 

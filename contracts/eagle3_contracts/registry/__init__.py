@@ -12,11 +12,12 @@ from eagle3_contracts.registry.dataset import DATASET
 from eagle3_contracts.registry.golden import GOLDEN
 from eagle3_contracts.registry.launch import LAUNCH
 from eagle3_contracts.registry.loader import LOADER
+from eagle3_contracts.registry.server import SERVER
 
-STAGES = ("contract", "capture", "dataset", "loader", "checkpoint", "launch", "golden")
+STAGES = ("contract", "capture", "dataset", "loader", "checkpoint", "launch", "server", "golden")
 """The stages, in the order in which a drafter meets them."""
 
-CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *LOADER, *CHECKPOINT, *LAUNCH, *GOLDEN)
+CLAUSES: tuple[Clause, ...] = (*CONTRACT, *CAPTURE, *DATASET, *LOADER, *CHECKPOINT, *LAUNCH, *SERVER, *GOLDEN)
 
 
 def clause(clause_id: str) -> Clause:

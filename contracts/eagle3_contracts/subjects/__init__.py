@@ -16,6 +16,7 @@ READERS = {
     "loader": "loaders",
     "checkpoint": "checkpoints",
     "launch": "launches",
+    "server": "servers",
     "golden": "goldens",
 }
 """Stage to the folder that reads its subjects: ``gather(contract, subject, options) -> evidence``."""

@@ -10,6 +10,7 @@ MARKS = (
     "contract(stage): holds a stage's clauses against subjects, one item each",
     "gpu: needs a GPU",
     "live: talks to a server that runs",
+    "xdist_group(name): run on one worker with all others of that name (pytest-xdist, --dist loadgroup)",
     "peer(name): runs the real code of another tool",
 )
 

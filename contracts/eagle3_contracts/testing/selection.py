@@ -17,7 +17,7 @@ from eagle3_contracts.registry import STAGES, Clause, clauses_of
 from eagle3_contracts.run import DOCUMENT
 from eagle3_contracts.subjects import Options, Subject
 from eagle3_contracts.testing import settings
-from eagle3_contracts.testing.settings import SUBJECT_SETTINGS, Given, SettingError
+from eagle3_contracts.testing.settings import SUBJECT_SETTINGS, Given, Setting, SettingError
 
 REPORT_SUFFIXES = (".json", ".html")
 
@@ -66,13 +66,15 @@ def select(given: Mapping[str, Given]) -> Selection:
     scan = given.get(settings.SCAN.option)
     probes = given.get(settings.PROBES.option)
     strict = given.get(settings.STRICT.option)
+    drafters = given.get(settings.CHECKPOINT.option)
     return Selection(
         contract=reference.value if reference else default.CONTRACT if embedded else None,
-        subjects=default.embedded_subjects() if embedded else _given_subjects(given),
+        subjects=(*default.embedded_subjects(), *_servers(given)) if embedded else _given_subjects(given),
         options=Options(
             target=target.value if target else str(default.embedded_target()) if embedded else None,
             scan=scan.value if scan else Options().scan,
             probes=int(probes.value) if probes else Options().probes,
+            drafter=drafters.value if drafters and len(drafters.values) == 1 else None,
         ),
         required=_required_stages(given.get(settings.REQUIRE.option)),
         strict=strict is not None and strict.value == settings.TRUE,
@@ -113,15 +115,18 @@ def cases_of(stage: str, selection: Selection) -> tuple[Case, ...]:
 def explain_absence(stage: str) -> str:
     """Say why a stage without a subject is not checked, and what to give."""
     options = [f"{item.option} {item.metavar}" for item in SUBJECT_SETTINGS if item.stage == stage]
-    return f"no {stage} was given; to check one: {' or '.join(options)}"
+    launched = "; launch starts one where SGLang is installed (`tox -e sglang-cpu`)" if stage == "server" else ""
+    return f"no {stage} was given; to check one: {' or '.join(options)}{launched}"
 
 
 def label_subjects(stage: str, values: Sequence[str]) -> tuple[Subject, ...]:
     """Name subjects by the end of their value, taking in as much of it as tells them apart.
 
-    A command line is no path: it is named so, and numbered if there are several.
+    A command line is no path: it is named so, and numbered if there are several. A server is named by its address.
     """
     values = tuple(dict.fromkeys(values))
+    if stage == "server":
+        return _label_servers(values)
     lines = [value for value in values if stage == "launch" and len(value.split()) > 1 and not os.path.lexists(value)]
     if lines:
         numbers = [f" {number}" for number in range(1, len(lines) + 1)] if len(lines) > 1 else [""]
@@ -135,6 +140,13 @@ def label_subjects(stage: str, values: Sequence[str]) -> tuple[Subject, ...]:
         if max(Counter(labels).values(), default=1) == 1:
             break
     return tuple(Subject(stage, value, label) for value, label in zip(values, labels, strict=True))
+
+
+def _label_servers(values: Sequence[str]) -> tuple[Subject, ...]:
+    """Name servers without ``http://``, unless two then have one name."""
+    short = [value.replace("http://", "").replace("https://", "").rstrip("/") or value for value in values]
+    names = short if len(set(short)) == len(short) else values
+    return tuple(Subject("server", value, name) for value, name in zip(values, names, strict=True))
 
 
 def adopt_subject(stage: str, offered: Offered) -> Subject:
@@ -158,12 +170,17 @@ def _given_subjects(given: Mapping[str, Given]) -> tuple[Subject, ...]:
     return tuple(subject for stage, values in found for subject in label_subjects(stage, values))
 
 
+def _servers(given: Mapping[str, Given]) -> tuple[Subject, ...]:
+    servers = given.get(settings.SERVER.option)
+    return label_subjects("server", servers.values) if servers else ()
+
+
 def _is_embedded(given: Mapping[str, Given]) -> bool:
     """Tell whether the embedded default is meant: it yields to subjects that were given as strongly, or stronger."""
     wish = given.get(settings.SUBJECT.option)
     if wish is None:
         return False
-    rivals = [given[item.option] for item in SUBJECT_SETTINGS if item.option in given]
+    rivals = [given[item.option] for item in SUBJECT_SETTINGS if item.option in given and not _joins(item, given)]
     equal = [rival for rival in rivals if rival.source is wish.source]
     if equal and not any(rival.source < wish.source for rival in rivals):
         raise SettingError(
@@ -171,6 +188,12 @@ def _is_embedded(given: Mapping[str, Given]) -> bool:
             "a stage beside others, so remove one of the two"
         )
     return all(wish.source < rival.source for rival in rivals)
+
+
+def _joins(item: Setting, given: Mapping[str, Given]) -> bool:
+    """Tell whether a setting adds to the embedded default: a server does, which serves it and is none of its own."""
+    contract = given.get(settings.CONTRACT.option)
+    return item is settings.SERVER and (contract is None or contract.value == default.CONTRACT)
 
 
 def _required_stages(given: Given | None) -> tuple[str, ...]:

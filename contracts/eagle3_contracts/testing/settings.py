@@ -47,7 +47,8 @@ class Setting:
 
     ``option``: its name on pytest's command line; the variable and the ini key follow from it. ``stage``: the
     stage whose subjects it names, if it does. ``path``: values are paths, relative to where they were written.
-    ``command``: a value is a command line, or the path of a file that holds it.
+    ``command``: a value is a command line, or the path of a file that holds it. ``address``: a value may be a URL,
+    which holds no secret.
     ``choices``: the only values there are. ``flag``: given without a value, it means "true". ``count``: a whole
     number from 1 on.
     """
@@ -59,6 +60,7 @@ class Setting:
     many: bool = False
     path: bool = False
     command: bool = False
+    address: bool = False
     flag: bool = False
     count: bool = False
     choices: tuple[str, ...] = ()
@@ -122,6 +124,15 @@ LOADER = Setting(
 GOLDEN = Setting(
     "--contract-golden", "a golden recording: its folder (repeatable)", "DIR", stage="golden", many=True, path=True
 )
+SERVER = Setting(
+    "--contract-server",
+    "a live server: its URL (capture=URL or plain=URL if it drafts nothing), or launch, launch:capture, launch:plain "
+    "to start one; a key goes into EAGLE3_SERVER_API_KEY, never into the URL (repeatable)",
+    "URL|launch",
+    stage="server",
+    many=True,
+    address=True,
+)
 TARGET = Setting("--contract-target", "the target's weights, whole or in part: a folder or a file", "PATH", path=True)
 SUBJECT = Setting(
     "--contract-subject",
@@ -147,8 +158,8 @@ REPORT = Setting(
 )
 
 SETTINGS: tuple[Setting, ...] = (
-    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, GOLDEN, TARGET, SUBJECT, SCAN, PROBES, REQUIRE,
-    STRICT, REPORT,
+    CONTRACT, CAPTURE, HIDDEN_STATES, LOADER, LAUNCH, CHECKPOINT, SERVER, GOLDEN, TARGET, SUBJECT, SCAN, PROBES,
+    REQUIRE, STRICT, REPORT,
 )  # fmt: skip
 """One row each. A stage that arrives later adds the row that names its subjects, and nothing else here."""
 
@@ -243,6 +254,8 @@ def _read_values(setting: Setting, source: Source, value: object, base: Path) ->
             raise SettingError(f"{name}: {item!r} is no choice; write one of {', '.join(setting.choices)}")
         if setting.count:
             read_count(name, item)
+        if setting.address:
+            refuse_secret(name, item)
     return tuple(anchor(setting, item, base) for item in values)
 
 
@@ -253,12 +266,23 @@ def read_count(name: str, value: str) -> int:
     return int(value)
 
 
+def refuse_secret(name: str, value: str) -> None:
+    """Refuse a URL with a user, password, query or fragment, without repeating it; raise ``SettingError``."""
+    if "://" in value and any(sign in value for sign in "@?#"):
+        raise SettingError(
+            f"{name}: the URL holds a user, password, query or fragment, where secrets stand and which reports would "
+            "show; give http://HOST:PORT alone, and a key in the variable EAGLE3_SERVER_API_KEY"
+        )
+
+
 def anchor(setting: Setting, value: str, base: Path) -> str:
     """Make what a value says of a path absolute, from the folder that it was written in.
 
     ``FORMAT:PATH`` and ``transformers:PATH`` keep their head, ``FILE.py:FUNCTION`` its tail; the name of a module is
     no path.
     """
+    if setting.address:
+        return value
     head, _, tail = value.partition(":")
     file, _, function = value.rpartition(":")
     if setting.command:

@@ -10,9 +10,6 @@ import numpy as np
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import Problem
 from eagle3_contracts.evidence.server import ServedAnswer, ServedModel, ServerEvidence
-from eagle3_contracts.findings import Finding
-from eagle3_contracts.registry.server import SERVER
-from eagle3_contracts.run import judge_clause
 from support.judging.cases import Case
 from support.judging.comparisons import DECLARED, Plane, rebuild_logits
 from support.judging.documents import HIDDEN, LAYERS, toy_contract
@@ -32,20 +29,12 @@ LOW, MID, HIGH = DECLARED[:3]
 SERVED = {"engines": {"sglang": ">=0.5.20,<0.5.24"}, "min_draft_tokens": 4}
 
 
-class ServerCase(Case):
-    """A case of a stage that is not registered yet."""
-
-    def judge(self) -> list[Finding]:
-        item = next(item for item in SERVER if item.id == self.clause)
-        return judge_clause(item, self.contract, self.evidence)
-
-
 def case(
     clause: str, name: str, expected: str, evidence: ServerEvidence | None = None, contract: Contract | None = None
 ) -> Case:
     """Make a case; ``expected`` lists the findings, joined by ``, ``."""
     found = tuple(expected.split(", "))
-    return ServerCase(f"server.{clause}", name, found, evidence or sound_server(), contract or toy_contract())
+    return Case(f"server.{clause}", name, found, evidence or sound_server(), contract or toy_contract())
 
 
 def target(**changes: Any) -> ServedModel:

@@ -85,8 +85,8 @@ def test_labels_take_in_as_much_of_the_path_as_tells_them_apart() -> None:
 
 def test_a_required_stage_must_exist() -> None:
     assert select(given("--contract-require", "dataset, capture")).required == ("dataset", "capture")
-    with pytest.raises(SettingError, match=r"--contract-require: this version has no stage 'server'; it has"):
-        select(given("--contract-require", "dataset,server"))
+    with pytest.raises(SettingError, match=r"--contract-require: this version has no stage 'engine'; it has"):
+        select(given("--contract-require", "dataset,engine"))
 
 
 def test_a_report_of_an_unknown_kind_is_refused_before_anything_runs() -> None:

@@ -84,7 +84,7 @@ def _is_answer_to(item: Answered, rows: object, output_ids: tuple[int, ...]) -> 
 
 
 def _lent_rows(contract: Contract, evidence: ServerEvidence) -> Iterator[str]:
-    """Say which answers hold rows of another prompt: equal bit for bit, where what stands before them differs.
+    """Say which answers hold rows of another prompt: equal bit for bit, and of no beginning of its own.
 
     States of a context are its own; the embedding output alone is the same for a token wherever it stands.
     """
@@ -95,11 +95,10 @@ def _lent_rows(contract: Contract, evidence: ServerEvidence) -> Iterator[str]:
         rows = probe.alone.rows if probe.alone is not None else None
         lent: Counter[int] = Counter()
         for place, row in enumerate(rows if rows is not None else ()):
-            prefix = probe.token_ids[: place + 1]
             if not np.isfinite(row).all() or not row.any():
                 continue
-            owner, known = seen.setdefault(row.tobytes(), (number, prefix))
-            if owner != number and known != prefix:
+            owner, known = seen.setdefault(row.tobytes(), (number, probe.token_ids[: place + 1]))
+            if owner != number and known != probe.token_ids[: len(known)]:
                 lent[owner] += 1
         for owner, count in lent.items():
             whose = name_probe(owner, evidence.probes[owner - 1])

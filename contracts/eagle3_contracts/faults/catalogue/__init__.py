@@ -7,6 +7,7 @@ from eagle3_contracts.faults.catalogue.dataset import DATASET_FAULTS
 from eagle3_contracts.faults.catalogue.golden import GOLDEN_FAULTS
 from eagle3_contracts.faults.catalogue.launch import LAUNCH_FAULTS
 from eagle3_contracts.faults.catalogue.loader import LOADER_FAULTS
+from eagle3_contracts.faults.catalogue.server import SERVER_FAULTS
 from eagle3_contracts.faults.fault import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -16,6 +17,7 @@ FAULTS: tuple[Fault, ...] = (
     *LOADER_FAULTS,
     *CHECKPOINT_FAULTS,
     *LAUNCH_FAULTS,
+    *SERVER_FAULTS,
     *GOLDEN_FAULTS,
 )
 

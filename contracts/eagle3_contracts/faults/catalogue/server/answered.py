@@ -1,0 +1,202 @@
+"""Faults of answers: choices, likelihoods, acceptance, counters, rows."""
+
+from eagle3_contracts.faults.catalogue.server.making import (
+    ACCEPTED,
+    ANSWERS,
+    PLACES,
+    SHAPE,
+    STATES,
+    UNDECIDED,
+    fault,
+)
+from eagle3_contracts.faults.fault import Fault, Kind
+
+_NUMBERS = (
+    fault(
+        "logits-drifted",
+        Kind.QUANT,
+        "logprobs",
+        "All logits are a tenth smaller: the same choices, other numbers.",
+        "lightseekorg/TorchSpec issue #87",
+    ),
+    fault(
+        "choice-changed",
+        Kind.RUNTIME,
+        "greedy-text",
+        "Now and then the second choice is given for the first, however clear that was.",
+        "NVIDIA/TensorRT-LLM issues #16377 and #8615",
+        beside=("server.logprobs",),
+        unchecked=(ACCEPTED,),
+    ),
+    fault(
+        "first-position-low",
+        Kind.CONTENT,
+        "accepted-tokens",
+        "Most drafts are wrong from the first position on.",
+        "vllm-project/vllm issues #26191 and #40551",
+        beside=(SHAPE,),
+    ),
+    fault(
+        "decays",
+        Kind.CONTENT,
+        "acceptance-shape",
+        "The first position is right and the later ones are not: what a step hands on is wrong.",
+        "ROCm/ATOM PR #1764",
+        beside=(ACCEPTED,),
+    ),
+    fault(
+        "late-text-low",
+        Kind.ROPE,
+        "acceptance-shape",
+        "Drafts are right up to a position in the text, and wrong behind it.",
+        "sgl-project/SpecForge issue #265",
+        beside=(ACCEPTED,),
+    ),
+    fault(
+        "batch-differs",
+        Kind.PAR,
+        "batch",
+        "A request in a batch gets other choices than alone.",
+        "NVIDIA/TensorRT-LLM issues #9208 and #10343",
+    ),
+    fault(
+        "batch-accepts-less",
+        Kind.PAR,
+        "batch",
+        "A request in a batch gets the same text, and fewer drafted tokens are accepted.",
+        "NVIDIA/TensorRT-LLM issues #9208 and #10343",
+    ),
+    fault(
+        "repeat-differs",
+        Kind.RUNTIME,
+        "repeats",
+        "A request gets other choices the second time.",
+        "vllm-project/speculators issue #279",
+    ),
+    fault(
+        "repeat-accepts-less",
+        Kind.RUNTIME,
+        "repeats",
+        "A request gets the same text the second time, and fewer drafted tokens are accepted.",
+        "vllm-project/vllm issue #14649",
+    ),
+)
+_ROWS = (
+    fault(
+        "rows-of-another",
+        Kind.DATA,
+        "own-request",
+        "The rows of a longer prompt are given for a shorter one.",
+        "sgl-project/sglang issues #8066 and #4997",
+        beside=("server.boundary",),
+        unchecked=UNDECIDED,
+    ),
+    fault(
+        "final-before-norm",
+        Kind.CONTENT,
+        "final-state",
+        "A server without drafter gives the final state before the norm, where engines give it behind.",
+        "verl-SpeCo PR #21",
+    ),
+    fault(
+        "answers-another",
+        Kind.DATA,
+        "own-request",
+        "An answer has the id of another request.",
+        "sgl-project/sglang issue #8066",
+        unchecked=("server.reachable", *(name for name in ANSWERS if name != "server.own-request")),
+    ),
+    fault(
+        "answers-a-longer-prompt",
+        Kind.DATA,
+        "own-request",
+        "An answer counts more tokens in the prompt than were asked with.",
+        "NVIDIA/Model-Optimizer PR #300: a template or token added on the way",
+        unchecked=("server.reachable", *(name for name in ANSWERS if name != "server.own-request")),
+    ),
+    fault(
+        "rows-shifted",
+        Kind.ALIGN,
+        "token-shift",
+        "Row t is the state of token t + 1.",
+        "sgl-project/SpecForge PR #448",
+    ),
+    fault(
+        "row-too-few",
+        Kind.DATA,
+        "rows",
+        "The last token's row is missing; a prompt of one token has none.",
+        "IBM/vLLM-Hook #22",
+        beside=("server.hidden-states",),
+        unchecked=tuple(name for name in STATES if name != "server.rows"),
+    ),
+    fault(
+        "one-plane",
+        Kind.LAYER,
+        "width",
+        "One plane comes where three are fed to the drafter.",
+        "sgl-project/sglang PR #21272",
+        unchecked=PLACES,
+    ),
+    *(
+        fault(name, Kind.DATA, "hidden-states", mechanism, "RFC 8259, 3: values have types", unchecked=STATES)
+        for name, mechanism in (
+            ("rows-of-several-widths", "Rows of one answer have several widths."),
+            ("rows-of-text", "Numbers come as text."),
+        )
+    ),
+    fault(
+        "rows-null",
+        Kind.CONTENT,
+        "finite",
+        "A row is null: NaN, as engines write it in JSON.",
+        "sgl-project/SpecForge issue #104",
+    ),
+    fault(
+        "rows-beyond-float32",
+        Kind.CONTENT,
+        "hidden-states",
+        "A row holds numbers that no engine can have computed.",
+        "vllm-project/vllm issue #55250: values beyond a dtype's range",
+        unchecked=STATES,
+    ),
+    fault(
+        "rows-zero",
+        Kind.DATA,
+        "zero-rows",
+        "The last rows of a prompt are all zeros.",
+        "vllm-project/vllm PR #46301",
+    ),
+    fault(
+        "without-rows",
+        Kind.DATA,
+        "hidden-states",
+        "The flag is set, and no answer has hidden states.",
+        "sgl-project/sglang issues #8066 and #4997",
+        unchecked=STATES,
+    ),
+    fault(
+        "gives-up",
+        Kind.RUNTIME,
+        "reachable",
+        "The engine aborts a request, and the answer says so in its finish reason only.",
+        "SGLang 0.5.23, managers/schedule_batch.py: FINISH_ABORT",
+        unchecked=ANSWERS,
+    ),
+    fault(
+        "counts-too-many-rounds",
+        Kind.METRIC,
+        "counters",
+        "More rounds are counted than the histogram holds.",
+        "vllm-project/vllm issue #56101",
+    ),
+    fault(
+        "misstates-accept-length",
+        Kind.METRIC,
+        "counters",
+        "The accept length is stated without the target's own token.",
+        "vllm-project/vllm PR #17908",
+    ),
+)
+
+ANSWERED_FAULTS: tuple[Fault, ...] = (*_NUMBERS, *_ROWS)
