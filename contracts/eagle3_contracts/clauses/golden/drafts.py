@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from eagle3_contracts.clauses.checkpoint.tensors import check_dtypes, check_shapes, check_tensors_present
@@ -36,6 +37,11 @@ _NO_DRAFTER = Obstacle(
     Where(file="drafter"),
     skips=True,
 )
+_DECLARED = "the tensors and vocabulary of the declared drafter"
+_MEND = (
+    "put the contract's own drafter there and record again (eagle3-contracts record NAME); eagle3-contracts check NAME "
+    "--checkpoint DIR tells what is wrong with this one"
+)
 _CHECKS = (
     check_tensors_present,
     check_shapes,
@@ -61,10 +67,10 @@ def check_drafter(clause: Clause, contract: Contract, evidence: GoldenEvidence) 
     found = [item for check in _CHECKS for item in check(clause, contract, evidence.drafter)]
     open_ones = [item for item in found if item.verdict in {Verdict.FAILED, Verdict.ERRORED}]
     if open_ones:
-        return open_ones
+        return [dataclasses.replace(item, expected=_DECLARED, hint=_MEND) for item in open_ones]
     tensors = say_count(len(evidence.drafter.weights), "tensor")
     sound = f"{evidence.drafter.form}'s form, {tensors}, draft vocabulary {contract.drafter.draft_vocab_size:,}"
-    return state(clause, evidence, [], sound=sound, expected="the tensors and vocabulary of the declared drafter")
+    return state(clause, evidence, [], sound=sound, expected=_DECLARED)
 
 
 def check_drafts(clause: Clause, contract: Contract, evidence: GoldenEvidence) -> list[Finding]:

@@ -196,9 +196,11 @@ def _other_tokens(tensors: dict[str, Tensor]) -> None:
 
 
 def _other_rope(recording: Recording) -> None:
+    """Declare another base: the recording was made for this contract, by a drafter that was run with another one."""
     document = recording.contract.model_dump(mode="json", by_alias=True, exclude_none=True)
     document["drafter"]["rope"]["theta"] = 100.0
     recording.contract = Contract.model_validate_json(json.dumps(document))
+    recording.table["contract_digest"] = recording.contract.digest
 
 
 def _in(name: str, change: Callable[[dict[str, Tensor]], None]) -> Callable[[Recording], None]:
