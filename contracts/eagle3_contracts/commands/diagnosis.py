@@ -50,11 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.encode())
     else:
-        print_lines(_describe(found))
+        print_lines(describe_diagnosis(found))
     return EXIT_CODES[found.verdict]
 
 
-def _describe(found: Diagnosis) -> Iterator[str]:
+def describe_diagnosis(found: Diagnosis) -> Iterator[str]:
+    """Say a diagnosis in lines."""
     yield f"contract {found.contract}: {found.verdict}"
     yield from (f"  {reason}" for reason in found.reasons)
     yield f"fed to fc as the contract says: {found.declared}"
