@@ -3,8 +3,8 @@
 Drafters are trained here, on the CPU, with the reference drafter. As in the story (34.1 % against 76.9 % "on training
 data") they are judged on the samples that they were trained on. The Kimi-like toy has random weights in Llama's
 shape: accuracy falls from 74 to 79 % to 2 to 4 %. The embedded default is a trained target, whose language the
-embedding alone predicts to a good part, so that the story's collapse is not shown there: accuracy falls from 96 or 97 % to
-80 to 85 %, and the recorded drafter's, fed cat(embed, low, mid), from 94.5 % to 84.0 % (``measure.py``).
+embedding alone predicts to a good part, so that the story's collapse is not shown there: accuracy falls from 96 or
+97 % to 80 to 85 %, and the recorded drafter's, fed cat(embed, low, mid), from 94.5 % to 84.0 % (``measure.py``).
 """
 
 from __future__ import annotations
