@@ -115,6 +115,7 @@ def test_memory_that_is_used_again_hides_nothing(contract: Contract) -> None:
         whole = stored()
         yield "fc.bias", torch.zeros(160, dtype=torch.int64)
         del whole["d2t"]
+        yield "t2d", whole.pop("t2d")
         yield "d2t", torch.zeros(160, dtype=torch.int64)  # the allocator gives the place that has just become free
         yield from whole.items()
 
