@@ -63,6 +63,9 @@ class ServerArguments:
 class Counters:
     """What the server counted while it answered one request; ``accepted``: rounds that accepted 0, 1, ... tokens.
 
+    Zeros at the end of ``accepted`` say nothing: SGLang leaves them out. The last round counts all that it accepted,
+    also beyond the tokens that were asked for.
+
     ``rounds``: its verify count. ``accept_length``: as it states it, tokens per round. ``completion_tokens``: given.
     """
 
@@ -114,8 +117,9 @@ class ServedPrediction:
     ``output_ids``: the target's greedy text after the prompt. ``gaps`` [N]: between its two largest logits at each
     of these tokens, in nats. ``top_ids`` [M, K], ``top_logprobs`` [M, K]: the target's most likely tokens at every
     row of prompt and output, ``log_sum_exp`` is contained. ``recorded``: they come from the golden recording, else
-    from a target run now. ``accepted``: the histogram of an exact offline simulation of the served draft (steps, topk
-    and draft tokens of the server's own arguments), None where it does not apply (``unpredicted`` says why).
+    from a target run now, which is what gathering does. ``accepted``: the histogram of an offline simulation of the
+    served draft in float32 (steps, topk and draft tokens of the server's own arguments), None where it does not apply
+    (``unpredicted`` says why).
     """
 
     output_ids: tuple[int, ...]

@@ -18,6 +18,7 @@ from eagle3_contracts.subjects import Options, Subject, SubjectError
 from eagle3_contracts.subjects.goldens import open_golden
 from eagle3_contracts.subjects.servers import gather
 from eagle3_contracts.subjects.servers import gathering as module
+from eagle3_contracts.subjects.servers.references import expected_planes
 from eagle3_contracts.subjects.servers.transport import Limits
 
 ROLES: tuple[ServerRole, ...] = ("eagle3", "capture", "plain")
@@ -231,3 +232,10 @@ def test_a_contract_without_recording_and_target_is_probed_and_compared_with_not
 def test_a_target_that_is_none_is_the_users_mistake() -> None:
     with pytest.raises(SubjectError, match="does not exist"):
         examine(StandIn("plain", ENGINE), target="nowhere")
+
+
+def test_the_planes_expected_of_a_server_follow_from_its_role() -> None:
+    assert [plane.name for plane in expected_planes(contract(), "eagle3")] == ["low", "mid", "high"]
+    assert expected_planes(contract(), "capture") == expected_planes(contract(), "eagle3")
+    (final,) = expected_planes(contract(), "plain")
+    assert (final.boundary, final.state) == (8, "post_norm")
