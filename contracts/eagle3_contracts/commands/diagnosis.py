@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +28,22 @@ def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expected-accuracy",
         metavar="SHARE",
-        type=float,
+        type=read_share,
         help="what the trainer reported at step 0, such as 0.747; under-trained is judged against it",
     )
+
+
+def read_share(text: str) -> float:
+    """Read a share of rows, such as 0.747; raises ``ArgumentTypeError`` for a percentage and for what is no number."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if 1 < share <= 100:
+        raise argparse.ArgumentTypeError(f"{text} is no share of rows; if it is a percentage, write {share / 100:g}")
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is no share of rows: write a number from 0 to 1, such as 0.747")
+    return share
 
 
 def run(arguments: argparse.Namespace) -> int:

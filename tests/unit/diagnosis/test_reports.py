@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
-from eagle3_contracts.commands.diagnosis import EXIT_CODES, describe_diagnosis
+from eagle3_contracts.commands.diagnosis import EXIT_CODES, describe_diagnosis, read_share
 from eagle3_contracts.consumers import CONSUMERS
 from eagle3_contracts.consumers.stray_flags import KNOWN
 from eagle3_contracts.contract import Contract
@@ -64,6 +65,15 @@ def test_each_verdict_is_told_as_recorded(verdict: DraftVerdict) -> None:
     compare_snapshot(SNAPSHOTS / f"{name_of(verdict)}.txt", "\n".join(lines))
     told = json.dumps(CASES[verdict].encode(), indent=2) + "\n"
     compare_snapshot(SNAPSHOTS / f"{name_of(verdict)}.json", told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("74.7", "write 0.747"), ("-1", "0 to 1"), ("nan", "0 to 1"), ("101", "0 to 1"), ("x", "0 to 1")]
+)
+def test_an_accuracy_that_is_no_share_is_refused(text: str, told: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=told):
+        read_share(text)
+    assert read_share("0.747") == 0.747
 
 
 def test_every_snapshot_is_compared_with() -> None:
