@@ -41,7 +41,7 @@ with serve(StandIn(hijack=die), int(sys.argv[1])):
 
 def plan(program: str, *arguments: str) -> LaunchPlan:
     command = (sys.executable, "-c", program, PORT, *arguments)
-    return LaunchPlan("eagle3", "cpu", command, draft_tokens=16, stand_ins=("everything",), start_limit=60)
+    return LaunchPlan("eagle3", "cpu", command, draft_tokens=16, stand_ins=("everything",), start_limit=120)
 
 
 def examine(monkeypatch: pytest.MonkeyPatch, made: LaunchPlan) -> ServerEvidence:
