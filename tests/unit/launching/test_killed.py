@@ -51,13 +51,14 @@ def test_needs_the_server(number):
 def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Run Python code in a process that is killed at the end of the test if it still lives."""
     spawned: list[subprocess.Popen[str]] = []
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
     def run(*arguments: str, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, *arguments],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **environment},
+            env={**outside, **environment},
             start_new_session=True,
         )
         spawned.append(process)

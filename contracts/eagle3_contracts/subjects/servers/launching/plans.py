@@ -37,7 +37,7 @@ DRAFT_TOKENS = 4
 
 GIB = 1 << 30
 START_LIMITS = {"cpu": 360.0, "cuda": 480.0}
-"""Seconds until the server must answer, most of which are imports; on two CPU cores with nothing else to do about 30."""
+"""Seconds until the server must answer; most of them go into imports, and a busy machine multiplies them."""
 
 
 @dataclass(frozen=True, slots=True)
