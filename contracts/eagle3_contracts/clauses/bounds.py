@@ -52,13 +52,18 @@ LEAST_ROUNDS = 30
 """Rounds of drafting and verification below which shares of them decide nothing (chosen: at 30 one round is 3 %)."""
 
 ACCEPTANCE_SHARE = 0.1
-"""TO MEASURE."""
+"""Share of rounds that may accept another number of tokens below float32 than a simulation in float32 says. SGLang
+0.5.23 in bfloat16 on a CPU with the embedded drafter: 3.3 % of 55 rounds, where one round is 1.8 %. It sees gross losses
+only (a wrong recurrence: 63 %): wrong planes of the embedded default reach 4.9 to 12.6 %, and are decided on tensors."""
 
 SURE = 3.09
 """Standard deviations of a difference of two shares from which chance is out of the question (one-sided, 1e-3)."""
 
 FIRST_ACCEPTED = 0.05
-"""TO MEASURE."""
+"""Share of first positions accepted below which no sound drafter was seen, where nothing is predicted. SmolLM2: right
+wiring 0.405, wrong planes and orders 0.03 to 0.26, d2t misread 0.002. An under-trained drafter may be as low as a
+mis-wired one, so only what hardly ever fits is a finding."""
 
 STEEPEST = 0.25
-"""TO MEASURE."""
+"""How much of the first position's share the second must keep, where nothing is predicted (chosen). Measured: 0.82 for
+SmolLM2's drafter (0.331 after 0.405), 1.03 for the embedded one; 0.26 where three in four are handed on wrong."""

@@ -119,7 +119,8 @@ class ServedPrediction:
     row of prompt and output, ``log_sum_exp`` is contained. ``recorded``: they come from the golden recording, else
     from a target run now, which is what gathering does. ``accepted``: the histogram of an offline simulation of the
     served draft in float32 (steps, topk and draft tokens of the server's own arguments), None where it does not apply
-    (``unpredicted`` says why).
+    (``unpredicted`` says why). ``accepted_as_served``: the same for the text that the server gave, where that parts
+    from the target's; it says something only if the two part where the target's choice is not clear.
     """
 
     output_ids: tuple[int, ...]
@@ -128,6 +129,7 @@ class ServedPrediction:
     top_logprobs: npt.NDArray[np.float64]
     recorded: bool = False
     accepted: tuple[int, ...] | None = None
+    accepted_as_served: tuple[int, ...] | None = None
     unpredicted: str = ""
 
 

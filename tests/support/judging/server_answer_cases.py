@@ -21,6 +21,7 @@ from eagle3_contracts.findings import Rung
 from support.judging.server_cases import case
 from support.judging.server_evidence import (
     NEW,
+    SOUND,
     answer,
     broken,
     change_answers,
@@ -131,6 +132,19 @@ COUNTERS = (
     case("counters", "a plain server", "must skipped", sound_server("plain")),
 )
 WEAK = (20, 2, 0, 0)
+
+
+def parted(accepted: tuple[int, ...]) -> ServerEvidence:
+    """Give texts that part where the choice is not clear, and what is predicted for them as they were served."""
+    evidence = retold(3, at=(0, 1, 2, 3))
+    probes = tuple(
+        dataclasses.replace(item, prediction=dataclasses.replace(item.prediction, accepted_as_served=accepted))
+        for item in evidence.probes
+        if item.prediction is not None
+    )
+    return dataclasses.replace(evidence, probes=probes)
+
+
 ACCEPTED = (
     case("accepted-tokens", "nearly as predicted", "must passed", counted(counters((6, 3, 2, 1)), at=(0,))),
     case("accepted-tokens", "as predicted, float32", "must passed", sound_server(arguments=F32)),
@@ -139,7 +153,9 @@ ACCEPTED = (
     ),
     case("accepted-tokens", "far off", "must failed", counted(counters(WEAK))),
     case("accepted-tokens", "too few rounds", "must errored", counted(counters((2, 1)), at=(0, 1, 2, 3))),
-    case("accepted-tokens", "another text", "must errored", retold(3, at=(0, 1, 2, 3))),
+    case("accepted-tokens", "another text", "must errored", retold(7, at=(0, 1, 2, 3))),
+    case("accepted-tokens", "parted where the choice is not clear", "must passed", parted(SOUND)),
+    case("accepted-tokens", "parted, and fewer accepted than then predicted", "must failed", parted((1, 0, 10, 0))),
     case(
         "accepted-tokens",
         "not predicted",

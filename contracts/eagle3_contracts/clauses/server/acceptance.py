@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from eagle3_contracts.clauses.bounds import ACCEPTANCE_SHARE, LEAST_ROUNDS
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.server.asking import Answered, find_answers, find_reference_obstacle, find_role_obstacle
-from eagle3_contracts.clauses.server.precision import served_dtypes
+from eagle3_contracts.clauses.server.likelihoods import common_length
+from eagle3_contracts.clauses.server.precision import governing_served, served_dtypes
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
@@ -31,18 +32,17 @@ class Comparable:
 @names_stand_ins
 def check_accepted_tokens(clause: Clause, contract: Contract, evidence: ServerEvidence) -> list[Finding]:
     """Fail if a histogram is another than the simulation's: any difference in float32, a larger share in less."""
-    del contract
-    found = find_comparable(evidence)
+    found = find_comparable(contract, evidence)
     if isinstance(found, Obstacle):
         return [found.finding(clause, evidence.subject)]
     dtypes = set(served_dtypes(evidence).values())
     return [_judge_exactly(clause, evidence, found) if dtypes == {"float32"} else _judge_share(clause, evidence, found)]
 
 
-def find_comparable(evidence: ServerEvidence) -> list[Comparable] | Obstacle:
-    """Give the answers whose text is the predicted one, with both histograms; or why there are none.
+def find_comparable(contract: Contract, evidence: ServerEvidence) -> list[Comparable] | Obstacle:
+    """Give the answers with both histograms, of one text; or why there are none.
 
-    Behind the place where texts part, other tokens are drafted, and the simulation says nothing.
+    A text that is clearly another than the target's says nothing of the drafter.
     """
     answers = find_answers(evidence)
     obstacle = find_role_obstacle(evidence, "eagle3")
@@ -57,19 +57,32 @@ def find_comparable(evidence: ServerEvidence) -> list[Comparable] | Obstacle:
         reasons = dict.fromkeys(item.unpredicted for item in predictions if item is not None and item.unpredicted)
         hint = "check where the drafter's folder is, so that it can be run here"
         return Obstacle("; ".join(reasons) or "the drafter served could not be simulated", hint, skips=True)
+    governing = governing_served(contract, evidence)
+    if isinstance(governing, Obstacle):
+        return governing
     found = [
-        Comparable(item, counters.accepted, prediction.accepted)
+        Comparable(item, counters.accepted, accepted)
         for item in answers
-        if (prediction := item.probe.prediction) is not None
-        and prediction.accepted is not None
+        if (accepted := _foretold(item, 2 * governing.logprob)) is not None
         and (counters := item.answer.counters) is not None
         and counters.accepted is not None
-        and item.answer.output_ids == prediction.output_ids[: len(item.answer.output_ids)]
     ]
     return found or Obstacle(
-        "no answer has both a histogram and the predicted text, and behind a parting of texts nothing was predicted",
+        "no answer has both a histogram and a text that may be the target's",
         "see server.counters and server.greedy-text",
     )
+
+
+def _foretold(item: Answered, noise: float) -> Histogram | None:
+    """Give the histogram predicted for the text that was served, if that is the target's as far as it can be told."""
+    prediction, served = item.probe.prediction, item.answer.output_ids
+    if prediction is None:
+        return None
+    same = common_length(served, prediction.output_ids)
+    if same == len(served):
+        return prediction.accepted
+    clear = same >= len(prediction.gaps) or prediction.gaps[same] > noise
+    return None if clear else prediction.accepted_as_served
 
 
 def pool(histograms: Iterable[Sequence[int]]) -> Histogram:

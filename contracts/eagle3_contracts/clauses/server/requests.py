@@ -17,6 +17,9 @@ from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 _SHOWN = 3
+_LEAST_LENT = 2
+"""Rows from which they are another prompt's: a single one may be the first token's, which prompts have in common."""
+
 _OCCASIONS = {"alone": "", "repeated": " the second time", "batched": " in the batch"}
 
 
@@ -101,6 +104,8 @@ def _lent_rows(contract: Contract, evidence: ServerEvidence) -> Iterator[str]:
             if owner != number and known != probe.token_ids[: len(known)]:
                 lent[owner] += 1
         for owner, count in lent.items():
+            if count < _LEAST_LENT:
+                continue
             whose = name_probe(owner, evidence.probes[owner - 1])
             yield f"{say_count(count, 'row')} of {name_probe(number, probe)} are those of {whose}"
 

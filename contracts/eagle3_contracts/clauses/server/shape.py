@@ -69,8 +69,7 @@ def rates_of(histogram: Sequence[int]) -> tuple[Rate, ...]:
 @names_stand_ins
 def check_acceptance_shape(clause: Clause, contract: Contract, evidence: ServerEvidence) -> list[Finding]:
     """Violated by a low first position, a decay that is too fast, or a text that is good up to a length only."""
-    del contract
-    found = find_comparable(evidence)
+    found = find_comparable(contract, evidence)
     answers = find_answers(evidence)
     obstacle = find_role_obstacle(evidence, "eagle3") or (answers if isinstance(answers, Obstacle) else None)
     if obstacle is not None or isinstance(answers, Obstacle):

@@ -16,6 +16,9 @@ from eagle3_contracts.subjects.servers.drafts import Drafting
 if TYPE_CHECKING:
     from eagle3_contracts.subjects.targets import Target
 
+Counts = tuple[int, ...] | None
+"""A histogram of accepted tokens, None where nothing is drafted."""
+
 KEPT = 32
 """Most likely tokens that are kept of each row: more than any server is asked for."""
 
@@ -38,16 +41,26 @@ class Oracle:
         top = np.argsort(-logprobs, axis=-1, kind="stable")[:, :KEPT]
         best = np.take_along_axis(logprobs, top, axis=-1)
         output = slice(len(prompt) - 1, len(prompt) - 1 + new_tokens)
+        output_ids = tuple(int(token) for token in states.token_ids[len(prompt) :][:new_tokens])
         return ServedPrediction(
-            output_ids=tuple(int(token) for token in states.token_ids[len(prompt) :][:new_tokens]),
+            output_ids=output_ids,
             gaps=best[output, 0] - best[output, 1],
             top_ids=top.astype(np.int64),
             top_logprobs=best,
             accepted=self._accepted(states, len(prompt), new_tokens),
+            accepted_as_served=self._accepted_as_served(prompt, output_ids, guess),
             unpredicted=self.unpredicted,
         )
 
-    def _accepted(self, states: ReferenceStates, prompt: int, new_tokens: int) -> tuple[int, ...] | None:
+    def _accepted_as_served(self, prompt: tuple[int, ...], own: tuple[int, ...], said: tuple[int, ...]) -> Counts:
+        """Give the histogram of the server's own text, whole and of known tokens, where it is another."""
+        known = all(0 <= token < self.contract.target.vocab_size for token in said)
+        if self.drafting is None or said == own or len(said) != len(own) or not known:
+            return None
+        states = self._decode((*prompt, *said), self.drafting.steps, ())
+        return self._accepted(states, len(prompt), len(own))
+
+    def _accepted(self, states: ReferenceStates, prompt: int, new_tokens: int) -> Counts:
         if self.drafting is None:
             return None
         from eagle3_contracts.accuracy import passage_from_states
