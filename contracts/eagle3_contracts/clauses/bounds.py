@@ -53,8 +53,9 @@ LEAST_ROUNDS = 30
 
 ACCEPTANCE_SHARE = 0.1
 """Share of rounds that may accept another number of tokens below float32 than a simulation in float32 says. SGLang
-0.5.23 in bfloat16 on a CPU with the embedded drafter: 3.3 % of 55 rounds, where one round is 1.8 %. It sees gross losses
-only (a wrong recurrence: 63 %): wrong planes of the embedded default reach 4.9 to 12.6 %, and are decided on tensors."""
+0.5.23 in bfloat16 on a CPU with the embedded drafter: 3.3 % of 55 rounds, where one round is 1.8 %. It sees gross
+losses only (a wrong recurrence: 63 %): wrong planes of the embedded default reach 4.9 to 12.6 %, and are decided on
+tensors."""
 
 SURE = 3.09
 """Standard deviations of a difference of two shares from which chance is out of the question (one-sided, 1e-3)."""
