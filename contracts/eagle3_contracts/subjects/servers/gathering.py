@@ -44,7 +44,7 @@ def gather_server(
     named = read_name(subject.value)
     if named.address is not None:
         return examine(contract, subject.label, Running(named.address, named.role), options, limits)
-    from eagle3_contracts.subjects.servers.launched import hold_server, tell_end
+    from eagle3_contracts.subjects.servers.launched import has_ended, hold_server, tell_end
 
     assert named.role is not None  # noqa: S101 (for the type checker: a launch has one)
     golden = open_reference(contract, replace(options, target=None)).golden
@@ -55,7 +55,8 @@ def gather_server(
             parse_address(held.url), named.role, held.plan.draft_tokens, tuple(held.stand_ins), tuple(held.notes)
         )
         found = examine(contract, subject.label, running, options, limits)
-        return found if held.alive() else replace(found, problems=(*found.problems, tell_end(held)))
+        ended = has_ended(held, in_doubt=bool(found.problems))
+        return replace(found, problems=(*found.problems, tell_end(held))) if ended else found
 
 
 def examine(

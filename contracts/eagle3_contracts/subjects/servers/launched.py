@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ from eagle3_contracts.subjects.servers.launching import (
 
 _RUN = "PYTEST_XDIST_TESTRUNUID"
 """Set by pytest-xdist in every worker, the same in all workers of a run."""
+
+_NOTICE = 4.0
+"""Seconds within which a busy machine's supervisor has seen that its server ended."""
 
 _LOG = "read the server's log above; its last lines name the cause"
 
@@ -58,6 +62,16 @@ def hold_server(
     finally:
         if not kept:
             server.stop()
+
+
+def has_ended(server: RunningServer, *, in_doubt: bool) -> bool:
+    """Tell whether a server is gone; ``in_doubt``: give the supervisor, which looks now and then, time to notice."""
+    deadline = time.monotonic() + (_NOTICE if in_doubt else 0.0)
+    while server.alive():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_NOTICE / 40)
+    return True
 
 
 def tell_end(server: RunningServer) -> Problem:

@@ -89,6 +89,8 @@ class RunningServer:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the supervisor {self.supervisor.number} of {self.plan} did not end")
             time.sleep(LOOK / 4)
+        for started in _SUPERVISORS:
+            started.poll()
         if self.temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
