@@ -1,4 +1,4 @@
-"""Every fault of a recording is caught by its clause, and by that and its named companions only."""
+"""A sound recording raises nothing, and one that is lost or lacks its target passes nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.embedded import NAME, VERSION, golden_root
-from eagle3_contracts.faults import Fault, faults_of
-from eagle3_contracts.faults.injecting.goldens import Recording, inject_golden
+from eagle3_contracts.faults.injecting.goldens import Recording
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import clauses_of
 from eagle3_contracts.subjects import Subject
@@ -27,15 +26,6 @@ def of(findings: Iterable[Finding], *verdicts: Verdict) -> set[str]:
 def told(findings: Iterable[Finding]) -> str:
     kept = [item for item in findings if item.verdict in {Verdict.FAILED, Verdict.ERRORED}]
     return "\n".join(f"{item.clause} {item.level} {item.verdict}: {item.observed}" for item in kept)
-
-
-@pytest.mark.parametrize("fault", faults_of("golden"), ids=lambda fault: fault.id)
-def test_a_faulty_recording_is_caught(fault: Fault, contract: Contract, judge: Judge, tmp_path: Path) -> None:
-    changed, folder = inject_golden(fault.id, contract, tmp_path / "recording")
-    findings = judge(changed, Subject("golden", str(folder), "faulty"))
-    failed = of(findings, Verdict.FAILED)
-    assert failed == {fault.clause, *fault.companions}, told(findings)
-    assert of(findings, Verdict.ERRORED) - failed == set(fault.unchecked), told(findings)
 
 
 @pytest.mark.parametrize("target", [True, False], ids=["a target given", "its own target"])

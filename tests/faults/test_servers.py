@@ -1,4 +1,4 @@
-"""Every fault of a live server is caught by its clause, and by that and its named companions only."""
+"""A sound live server raises nothing, and what it does not give passes nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.embedded import embedded_target
-from eagle3_contracts.faults import Fault, faults_of
 from eagle3_contracts.faults.injecting.servers import StandIn, serve, serve_fault
-from eagle3_contracts.faults.injecting.servers.connections import CONNECTION_FAULTS
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import clauses_of
 from eagle3_contracts.run import judge_clause
@@ -19,8 +17,6 @@ from eagle3_contracts.subjects.servers import gather
 from eagle3_contracts.subjects.servers.transport import Limits
 
 SHORT = Limits(connect=2, read=1.0, total=2.0, size=8 << 20)
-PLAIN = {"server-final-before-norm"}
-NAMED = {"ids": lambda fault: fault.id}
 
 Examine = Callable[..., list[Finding]]
 
@@ -44,16 +40,6 @@ def of(findings: Iterable[Finding], *verdicts: Verdict) -> set[str]:
 def told(findings: Iterable[Finding]) -> str:
     kept = [item for item in findings if item.verdict in {Verdict.FAILED, Verdict.ERRORED}]
     return "\n".join(f"{item.clause} {item.level} {item.verdict}: {item.observed}" for item in kept)
-
-
-@pytest.mark.parametrize("fault", faults_of("server"), **NAMED)
-def test_a_faulty_server_is_caught(fault: Fault, examine: Examine) -> None:
-    limits = SHORT if fault.id in CONNECTION_FAULTS else None
-    with serve_fault(fault.id) as url:
-        findings = examine(f"plain={url}" if fault.id in PLAIN else url, limits=limits)
-    failed = of(findings, Verdict.FAILED)
-    assert failed == {fault.clause, *fault.companions}, told(findings)
-    assert of(findings, Verdict.ERRORED) - failed == set(fault.unchecked), told(findings)
 
 
 @pytest.mark.parametrize("role", ["eagle3", "capture", "plain"])

@@ -2,8 +2,10 @@
 
 from eagle3_contracts.faults.catalogue.capture import CAPTURE_FAULTS
 from eagle3_contracts.faults.catalogue.checkpoint import CHECKPOINT_FAULTS
+from eagle3_contracts.faults.catalogue.checkpoint_parts import CHECKPOINT_PART_FAULTS
 from eagle3_contracts.faults.catalogue.contract import CONTRACT_FAULTS
 from eagle3_contracts.faults.catalogue.dataset import DATASET_FAULTS
+from eagle3_contracts.faults.catalogue.dataset_rows import DATASET_ROW_FAULTS
 from eagle3_contracts.faults.catalogue.golden import GOLDEN_FAULTS
 from eagle3_contracts.faults.catalogue.launch import LAUNCH_FAULTS
 from eagle3_contracts.faults.catalogue.loader import LOADER_FAULTS
@@ -14,8 +16,10 @@ FAULTS: tuple[Fault, ...] = (
     *CONTRACT_FAULTS,
     *CAPTURE_FAULTS,
     *DATASET_FAULTS,
+    *DATASET_ROW_FAULTS,
     *LOADER_FAULTS,
     *CHECKPOINT_FAULTS,
+    *CHECKPOINT_PART_FAULTS,
     *LAUNCH_FAULTS,
     *SERVER_FAULTS,
     *GOLDEN_FAULTS,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.contract.stamp import STAMP_KEY, stamp_of_checkpoint
 from eagle3_contracts.embedded import NAME, VERSION, embedded_target, golden_root
+from eagle3_contracts.faults.injecting.exported_parts import PART_FAULTS, RECORDED_PART_FAULTS
 from eagle3_contracts.faults.injecting.exports import KEY, Export, Form, draw_weights, export_drafter, mark_ids
 from eagle3_contracts.faults.injecting.files import CodeOnLoading
 from eagle3_contracts.subjects.checkpoints.weights import read_drafter
@@ -270,5 +271,8 @@ CHECKPOINT_INJECTIONS: dict[str, CheckpointInjection] = {
     "checkpoint-dead-mlp": CheckpointInjection(_change("midlayer.mlp.down_proj.weight", lambda tensor: tensor * 0)),
     "checkpoint-nan": CheckpointInjection(_change("norm.weight", lambda tensor: tensor * float("nan"))),
     "checkpoint-queries-interleaved": CheckpointInjection(_interleave, recorded=True),
+    "checkpoint-ids-absent": CheckpointInjection(_drop(KEY, "eagle_config"), changes={"input": ["low", "high"]}),
+    **{fault_id: CheckpointInjection(spoil) for fault_id, spoil in PART_FAULTS.items()},
+    **{fault_id: CheckpointInjection(spoil, recorded=True) for fault_id, spoil in RECORDED_PART_FAULTS.items()},
 }
 """By fault id."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.faults.injecting.captures import move_boundaries
+from eagle3_contracts.faults.injecting.dumped_rows import DUMPED_ROW_FAULTS
 from eagle3_contracts.faults.injecting.dumps import Dump, dump_golden_texts
 from eagle3_contracts.faults.injecting.files import (
     add_code,
@@ -252,5 +253,6 @@ DATASET_INJECTIONS: dict[str, DatasetInjection] = {
     "dataset-shifted": DatasetInjection(_shift),
     "dataset-files-swapped": DatasetInjection(_swap_files),
     "dataset-states-of-other-request": DatasetInjection(_other_request),
+    **{fault_id: DatasetInjection(spoil) for fault_id, spoil in DUMPED_ROW_FAULTS.items()},
 }
 """By fault id: how a sound dump of the embedded target is spoiled."""
