@@ -36,8 +36,8 @@ def test_the_good_header_is_read(tmp_path: Path) -> None:
 
 LIES: dict[str, tuple[Any, str, str]] = {
     "another dtype's size": (_changed("token_ids", dtype="I32"), "corrupt", "takes 16 bytes, the offsets span 32"),
-    "a dtype of no states": (_changed("hidden_states", dtype="F4"), "unsupported", "is none that hidden states"),
-    "no dtype": (_changed("hidden_states", dtype=7), "unsupported", "is none that hidden states"),
+    "a dtype of no states": (_changed("hidden_states", dtype="F4"), "unsupported", "is none that is read here"),
+    "no dtype": (_changed("hidden_states", dtype=7), "unsupported", "is none that is read here"),
     "a negative size": (_changed("hidden_states", shape=[-4, 2, 8]), "corrupt", "lists of whole numbers"),
     "a size that is true": (_changed("hidden_states", shape=[True, 8, 8]), "corrupt", "lists of whole numbers"),
     "a size with a fraction": (_changed("hidden_states", shape=[4.0, 2, 8]), "corrupt", "lists of whole numbers"),

@@ -54,7 +54,10 @@ _KINDS: Mapping[str, tuple[Callable[[str, Any], bool], tuple[str, ...]]] = {
     ),
     "table": (
         _is_table,
-        ("eagle_config", "dflash_config", "rope_scaling", "rope_parameters", "transformer_layer_config"),
+        (
+            *("eagle_config", "dflash_config", "rope_scaling", "rope_parameters", "transformer_layer_config"),
+            *("quantization_config", "compression_config"),
+        ),
     ),
     "list of names": (_is_names, ("architectures",)),
 }

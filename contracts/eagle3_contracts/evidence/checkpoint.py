@@ -41,13 +41,13 @@ class WeightRecord:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingComparison:
-    """The drafter's embedding against the target's, over ``rows`` sampled rows.
+    """The drafter's embedding against the target's.
 
-    ``distance``: median relative L2 of a row from the target's row of the same token.
+    ``ids`` [R]: the tokens compared. ``distances`` [R]: relative L2 of each row from the target's of the same token.
     """
 
-    rows: int
-    distance: float
+    ids: Integers
+    distances: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ class CheckpointEvidence:
     drafter must be able to draft, label to target id. ``responses``: by canonical name, the relative L2 by which the
     logits move when the tensor is perturbed; empty if it was not run (``problems`` of kind perturbation or needs, or
     ``notes``, say why). ``scan``: headers reads no values but the vocabulary's. ``stamps``: what files say of the
-    contract that they were made by, by file.
+    contract that they were made by, by file. ``quantisation``: by place (``config.json: quantization_config``), the
+    method by which the weights are said to be quantised.
     """
 
     subject: str
@@ -93,6 +94,7 @@ class CheckpointEvidence:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     stamps: Mapping[str, Any] = field(default_factory=dict)
+    quantisation: Mapping[str, str] = field(default_factory=dict)
 
     def canonical(self) -> dict[str, WeightRecord]:
         """Give the tensors by canonical name, idle ones left out."""

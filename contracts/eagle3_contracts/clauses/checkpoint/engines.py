@@ -91,7 +91,7 @@ def check_fc_width(clause: Clause, contract: Contract, evidence: CheckpointEvide
     found = stored.shape[-1] if stored.shape else 0
     where = Where(file=stored.file, tensor="fc.weight")
     hint = "the drafter was trained on another number of planes, or on another target: compare drafter.input"
-    told = f"fc.weight takes {found} channels ({found / width:g} planes of {width})"
+    told = f"fc.weight takes {found} channels ({found / width:g} plane{'' if found == width else 's'} of {width})"
     wrong = [Defect(told, where, hint, float(found), float(planes * width))] if found != planes * width else []
     sound = f"fc.weight takes {planes} planes of {width}"
     findings = state(clause, evidence, wrong, sound=sound, expected=f"{planes} planes of {width}")

@@ -101,12 +101,11 @@ def judge_engines(
         told = _tell(readings, judge, stopped=stopped)
         doubts = _tell(readings, unverified, stopped=stopped) if unverified is not None and not told else []
         if doubts:
-            doubt = Obstacle("; ".join(doubts), f"narrow serving.engines.{engine} to what was read, or leave it out")
-            found.append(dataclasses.replace(doubt, where=where).finding(clause, evidence.subject))
+            remedy = f"narrow serving.engines.{engine} to what was read, or leave it out"
+            found.append(Obstacle("; ".join(doubts), remedy, where).finding(clause, evidence.subject))
             continue
         defects = [Defect("; ".join(told), where, hint, float(len(told)))] if told else []
-        versions_read = f"{_say_versions(readings)}: {sound}"
-        stated = state(clause, evidence, defects, sound=versions_read, expected=expected)
+        stated = state(clause, evidence, defects, sound=f"{_say_versions(readings)}: {sound}", expected=expected)
         found += [dataclasses.replace(item, where=where) for item in stated]
     return found
 

@@ -7,6 +7,11 @@ from difflib import get_close_matches
 from eagle3_contracts.clauses.checkpoint.files import find_tensor_obstacle
 from eagle3_contracts.clauses.checkpoint.judging import Defect, judge_engines, state
 from eagle3_contracts.clauses.checkpoint.layer import find_layer_defects
+from eagle3_contracts.clauses.checkpoint.quantisation import (
+    find_stated_methods,
+    group_quantiser_tensors,
+    is_quantiser_tensor,
+)
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.consumers import Reading
 from eagle3_contracts.contract import Contract
@@ -58,6 +63,11 @@ def check_tensors_read(clause: Clause, contract: Contract, evidence: CheckpointE
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     expected = expected_tensors(contract)
+    unread = {
+        name: record
+        for name, record in evidence.weights.items()
+        if name not in evidence.idle and record.canonical not in expected
+    }
     hint = (
         "either the drafter has a part that the contract does not declare (drafter.fc, attention, layers), or the "
         f"export wrote too much: declare it, or {_EXPORT}"
@@ -68,9 +78,10 @@ def check_tensors_read(clause: Clause, contract: Contract, evidence: CheckpointE
             _place(record.file, name),
             hint,
         )
-        for name, record in evidence.weights.items()
-        if name not in evidence.idle and record.canonical not in expected
+        for name, record in unread.items()
+        if not is_quantiser_tensor(name)
     ]
+    defects += group_quantiser_tensors((name for name in unread if is_quantiser_tensor(name)), evidence)
     idle = f", {', '.join(evidence.idle)} beside them" if evidence.idle else ""
     sound = f"{say_count(len(evidence.weights) - len(evidence.idle), 'tensor')} are read{idle}"
     return state(clause, evidence, defects, sound=sound, expected="tensors of the declared drafter only")
@@ -100,13 +111,16 @@ def check_shapes(clause: Clause, contract: Contract, evidence: CheckpointEvidenc
 
 
 def check_dtypes(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:
-    """Fail for weights stored in another dtype than ``drafter.dtype`` (absent: the target's), and a d2t of floats."""
+    """Fail for weights in another dtype than ``drafter.dtype`` (absent: the target's), or said to be quantised."""
     obstacle = find_tensor_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     declared = contract.drafter.dtype or contract.target.dtype
+    expected = expected_tensors(contract)
     odd: dict[str, list[str]] = {}
     for name, record in evidence.canonical().items():
+        if name not in expected and is_quantiser_tensor(name):
+            continue
         whole = record.dtype.startswith(("int", "uint"))
         if whole is not (name in INTEGER_TENSORS) or not (whole or record.dtype == declared):
             odd.setdefault(record.dtype, []).append(name)
@@ -119,6 +133,7 @@ def check_dtypes(clause: Clause, contract: Contract, evidence: CheckpointEvidenc
         )
         for dtype, names in odd.items()
     ]
+    defects += find_stated_methods(contract, evidence)
     return state(
         clause, evidence, defects, sound=f"weights in {declared}", expected=f"weights in {declared}, d2t whole"
     )

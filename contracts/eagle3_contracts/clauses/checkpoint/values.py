@@ -10,6 +10,7 @@ from eagle3_contracts.clauses.checkpoint.judging import Defect, state
 from eagle3_contracts.clauses.obstacles import Obstacle, first_problem, from_problem
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
+from eagle3_contracts.drafter import expected_tensors
 from eagle3_contracts.evidence import CheckpointEvidence, Problem
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
@@ -43,7 +44,8 @@ def check_finite(clause: Clause, contract: Contract, evidence: CheckpointEvidenc
         if values is None:
             continue
         if values.nonfinite:
-            told = f"{name} has {say_count(values.nonfinite, 'value')} that are NaN or infinite"
+            are = "is" if values.nonfinite == 1 else "are"
+            told = f"{name} has {say_count(values.nonfinite, 'value')} that {are} NaN or infinite"
             hint = "take the last checkpoint before training diverged; lower the learning rate, or clip gradients"
             defects.append(Defect(told, where, hint, float(values.nonfinite)))
         elif bound is not None and values.largest > bound:
@@ -57,14 +59,14 @@ def check_finite(clause: Clause, contract: Contract, evidence: CheckpointEvidenc
 
 def check_fresh_tensors(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:
     """Fail for matrices with an initialisation's distribution, to sampling error, and for tensors of one value."""
-    del contract
     obstacle = _find_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
+    expected = expected_tensors(contract)
     hint = "look whether the exporter found this tensor among the trained ones, or training ever moved it"
     defects = []
     for name, record in evidence.weights.items():
-        if record.values is None or name in evidence.idle or record.canonical == "d2t":
+        if record.values is None or record.canonical not in expected or record.canonical == "d2t":
             continue
         told = record.values.fresh
         if record.values.constant is not None:
@@ -93,15 +95,23 @@ def check_dead_tensors(clause: Clause, contract: Contract, evidence: CheckpointE
     ]
     broken = [name for name, response in evidence.responses.items() if math.isnan(response)]
     if broken:
-        return [
-            Obstacle("the drafter's logits are not finite", "see checkpoint.finite").finding(clause, evidence.subject)
-        ]
+        return [_explain_overflow(evidence).finding(clause, evidence.subject)]
     least = min(evidence.responses, key=lambda name: evidence.responses[name])
     moved = say_count(len(evidence.responses), "tensor")
     sound = f"{moved} move the logits, {least} least ({evidence.responses[least]:.2g})"
     return state(
         clause, evidence, defects, sound=sound, expected=f"logits moved by {QUIETEST:g} of their size at least"
     )
+
+
+def _explain_overflow(evidence: CheckpointEvidence) -> Obstacle:
+    """Say why logits are not finite: a value that is none, or the largest that leads beyond float32."""
+    reached = {name: record.values for name, record in evidence.weights.items() if record.values is not None}
+    if any(values.nonfinite for values in reached.values()):
+        return Obstacle("the drafter's logits are not finite", "see checkpoint.finite")
+    name = max(reached, key=lambda item: reached[item].largest)
+    told = f"the drafter's logits are not finite, though all weights are: {name} reaches {reached[name].largest:.3g}"
+    return Obstacle(told, "look how this tensor was trained and exported", Where(tensor=name))
 
 
 def check_drafted_tokens(clause: Clause, contract: Contract, evidence: CheckpointEvidence) -> list[Finding]:

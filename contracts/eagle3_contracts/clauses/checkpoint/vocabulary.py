@@ -113,7 +113,7 @@ def check_draft_vocabulary(clause: Clause, contract: Contract, evidence: Checkpo
             Obstacle("the draft vocabulary is the whole of the target's", skips=True).finding(clause, evidence.subject)
         ]
     wrong = []
-    if (ids == np.arange(len(ids))).all():
+    if len(ids) and (ids == np.arange(len(ids))).all():
         hint = "write the d2t that training counted (speculators: vocab_mapping; SpecForge: its vocab mapping file)"
         wrong = [Defect(f"target ids are 0..{len(ids) - 1}: the first {len(ids):,} of the target's", _D2T, hint)]
     share = float((ids == np.arange(len(ids))).mean()) if len(ids) else 0.0

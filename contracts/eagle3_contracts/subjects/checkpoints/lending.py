@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eagle3_contracts.evidence import Array, CheckpointEvidence, EmbeddingComparison
 from eagle3_contracts.subjects import Options, SubjectError
@@ -19,7 +20,8 @@ from eagle3_contracts.subjects.targets.tensors import TensorFiles, find_files
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
 
-ROWS = 256
+ROWS, LAST = 256, 64
+"""Rows that are compared: drawn ones, ends of text, and the last, where tokens are added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,18 @@ def hold_against_target(
     name, own = lender.parts.get("embedding"), stored.get("embed_tokens.weight")
     if name is None or own is None or own.dtype not in FLOATS or own.shape != files.tensors[name].shape:
         return evidence, lender
-    rows = np.unique(np.random.default_rng(options.seed).integers(0, own.shape[0], ROWS))
+    rows = _choose_rows(own.shape[0], evidence.special_tokens.values(), options.seed)
     target = files.read(name, rows).astype(np.float64)
     mine = widen_bits(np.ascontiguousarray(own.bits[rows]), own.dtype).astype(np.float64)
     sizes = np.maximum(np.linalg.norm(target, axis=1), 1e-30)
-    distance = float(np.median(np.linalg.norm(mine - target, axis=1) / sizes))
-    return dataclasses.replace(evidence, embedding=EmbeddingComparison(len(rows), distance)), lender
+    distances = np.linalg.norm(mine - target, axis=1) / sizes
+    return dataclasses.replace(evidence, embedding=EmbeddingComparison(rows, distances)), lender
+
+
+def _choose_rows(size: int, special: Iterable[int], seed: int) -> npt.NDArray[np.int64]:
+    """Give the rows to compare, in rising order; all of a small vocabulary."""
+    if size <= ROWS:
+        return np.arange(size)
+    drawn = np.random.default_rng(seed).integers(0, size, ROWS)
+    known = [item for item in special if 0 <= item < size]
+    return np.unique(np.concatenate([drawn, np.arange(max(0, size - LAST), size), np.array(known, np.int64)]))

@@ -16,6 +16,7 @@ from eagle3_contracts.findings import Where
 from eagle3_contracts.subjects import Options, Subject
 from eagle3_contracts.subjects.checkpoints.folder import Folder, open_folder
 from eagle3_contracts.subjects.checkpoints.lending import hold_against_target
+from eagle3_contracts.subjects.checkpoints.quantising import find_quantisation
 from eagle3_contracts.subjects.checkpoints.recognition import recognise
 from eagle3_contracts.subjects.checkpoints.running import run_drafter
 from eagle3_contracts.subjects.checkpoints.special_tokens import find_special_tokens
@@ -76,6 +77,7 @@ def read_checkpoint_evidence(contract: Contract, subject: Subject, options: Opti
         d2t=_read_d2t(opened, problems),
         t2d=_read_t2d(opened),
         special_tokens=find_special_tokens(_target_folder(options), opened.folder.root),
+        quantisation=find_quantisation(opened.folder.root, config),
         stamps=read_stamps(opened.folder.root, config, opened.metadata, problems),
         problems=tuple(problems),
     )

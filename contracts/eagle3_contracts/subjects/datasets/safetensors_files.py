@@ -129,7 +129,7 @@ def _read_span(name: str, record: Any, data_start: int, where: Where) -> Span:
     dtype = DTYPES.get(record["dtype"]) if isinstance(record["dtype"], str) else None
     if dtype is None:
         known = ", ".join(DTYPES)
-        reason = f"dtype {printable(str(record['dtype'])[:40])!r} is none that hidden states are stored in ({known})"
+        reason = f"dtype {printable(str(record['dtype'])[:40])!r} is none that is read here ({known})"
         raise UnreadableError("unsupported", reason, "store the tensor in one of these dtypes", place)
     if len(shape) > _MOST_AXES:
         raise _corrupt(f"a tensor of {len(shape)} axes; states have at most 4", place)
