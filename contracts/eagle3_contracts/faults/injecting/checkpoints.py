@@ -34,16 +34,18 @@ KEPT = (0, 1)
 class CheckpointInjection:
     """What spoils an export, and what it starts from.
 
-    ``changes``: of the contract's drafter, by key; ``engines``: those that it promises. ``write``: how it is written.
-    ``lost``: target ids that the draft vocabulary lacks. ``recorded``: the weights are those of the recorded drafter,
-    else they are drawn, and the contract has another name, since no drafts are recorded of them.
+    ``changes``: of the contract's drafter, by key; ``engines``: those that it promises. ``write``: how it is written,
+    ``after``: what is done to the folder then. ``lost``: target ids that the draft vocabulary lacks. ``recorded``: the
+    weights are those of the recorded drafter, else they are drawn, and the contract has another name, since no drafts
+    are recorded of them.
     """
 
-    spoil: Callable[[Export], None] = lambda _export: None
+    spoil: Callable[[Export], None] | None = None
     form: Form = "specforge"
     changes: dict[str, Any] = field(default_factory=dict)
     engines: dict[str, str] = field(default_factory=lambda: dict(ENGINES))
     write: Callable[[Export], Path] = Export.write
+    after: Callable[[Path], None] | None = None
     lost: tuple[int, ...] = ()
     recorded: bool = False
 
@@ -60,7 +62,26 @@ def inject_checkpoint(fault_id: str, contract: Contract, folder: Path) -> tuple[
         lost=injection.lost,
         recorded=injection.recorded,
     )
-    injection.spoil(export)
+    if injection.spoil is not None:
+        injection.spoil(export)
+    folder = injection.write(export)
+    if injection.after is not None:
+        injection.after(folder)
+    return contract, folder
+
+
+def write_sound_checkpoint(fault_id: str, contract: Contract, folder: Path) -> tuple[Contract, Path]:
+    """Write the checkpoint that a fault starts from; where the drafter itself is the fault, one of the usual kind."""
+    injection = CHECKPOINT_INJECTIONS[fault_id]
+    spoiled = injection.spoil is not None or injection.after is not None
+    contract, export = prepare_export(
+        contract,
+        folder,
+        injection.form if spoiled else "specforge",
+        changes=injection.changes if spoiled else {},
+        engines=injection.engines,
+        recorded=injection.recorded,
+    )
     return contract, injection.write(export)
 
 
@@ -98,9 +119,8 @@ def promise(contract: Contract, engines: dict[str, str], changes: dict[str, Any]
     return Contract.model_validate_json(json.dumps(document))
 
 
-def _write_code(export: Export) -> Path:
-    """Write a .bin file whose pickle calls a function."""
-    folder = export.write_bin()
+def _add_code(folder: Path) -> None:
+    """Replace the .bin file's pickle by one that calls a function."""
     path = folder / "pytorch_model.bin"
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -109,16 +129,13 @@ def _write_code(export: Export) -> Path:
             archive.writestr(
                 name, pickle.dumps({"fc.weight": CodeOnLoading()}, 2) if name.endswith("data.pkl") else data
             )
-    return folder
 
 
-def _write_half(export: Export) -> Path:
-    """Write two shards, and keep the first half of the second."""
-    folder = export.write_sharded()
+def _cut(folder: Path) -> None:
+    """Keep the first half of the second shard."""
     path = folder / "model-00002-of-00002.safetensors"
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    return folder
 
 
 def _rename(export: Export, old: str, new: str) -> None:
@@ -233,8 +250,8 @@ def _stamp_deeper(export: Export) -> None:
 
 
 CHECKPOINT_INJECTIONS: dict[str, CheckpointInjection] = {
-    "checkpoint-pickle-with-code": CheckpointInjection(write=_write_code),
-    "checkpoint-shard-cut-off": CheckpointInjection(write=_write_half),
+    "checkpoint-pickle-with-code": CheckpointInjection(write=Export.write_bin, after=_add_code),
+    "checkpoint-shard-cut-off": CheckpointInjection(write=Export.write_sharded, after=_cut),
     "checkpoint-names-of-no-tool": CheckpointInjection(lambda export: _rename(export, "midlayer.", "decoder.0.")),
     "checkpoint-stamped-for-other-planes": CheckpointInjection(_stamp_deeper),
     "checkpoint-head-missing": CheckpointInjection(_lose_head),

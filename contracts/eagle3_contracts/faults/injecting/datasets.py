@@ -49,6 +49,13 @@ def inject_dataset(fault_id: str, contract: Contract, folder: Path) -> tuple[Con
     return contract, dump.write()
 
 
+def write_sound_dataset(fault_id: str, contract: Contract, folder: Path) -> tuple[Contract, Path]:
+    """Write the dataset that a fault starts from."""
+    injection = DATASET_INJECTIONS[fault_id]
+    contract, dump = prepare_dump(contract, folder, injection.suffix, embedding=injection.embedding)
+    return contract, dump.write()
+
+
 def prepare_dump(contract: Contract, folder: Path, suffix: str, *, embedding: bool = False) -> tuple[Contract, Dump]:
     """Give a sound dump, not yet written, and the contract that it conforms to."""
     if embedding:

@@ -32,11 +32,21 @@ Spoil = Callable[[ReferenceLoader], ReferenceLoader]
 
 def inject_loader(fault_id: str, contract: Contract) -> tuple[Contract, Factory]:
     """Give the contract that a faulty loader is held against, and the loader's factory."""
+    spoil = LOADER_INJECTIONS[fault_id]
+    contract, dataset_format = _start(fault_id, contract)
+    return contract, lambda asked: spoil(make_reference_loader(asked, dataset_format)).as_subject()
+
+
+def sound_loader(fault_id: str, contract: Contract) -> tuple[Contract, Factory]:
+    """Give what a faulty loader starts from."""
+    contract, dataset_format = _start(fault_id, contract)
+    return contract, lambda asked: make_reference_loader(asked, dataset_format).as_subject()
+
+
+def _start(fault_id: str, contract: Contract) -> tuple[Contract, str]:
     if fault_id == "loader-all-planes-but-last":
         contract = store_embedding(contract)
-    dataset_format = "speculators-arrow" if fault_id == "loader-tokens-uncompared" else "speculators-v1"
-    spoil = LOADER_INJECTIONS[fault_id]
-    return contract, lambda asked: spoil(make_reference_loader(asked, dataset_format)).as_subject()
+    return contract, "speculators-arrow" if fault_id == "loader-tokens-uncompared" else "speculators-v1"
 
 
 def _step(**steps: Any) -> Spoil:

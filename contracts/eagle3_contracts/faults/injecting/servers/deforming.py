@@ -209,3 +209,6 @@ CONTENT_FAULTS: dict[str, Deformation] = {
 
 SERVER_INJECTIONS = (*CONNECTION_FAULTS, *CONTENT_FAULTS)
 """Every fault that ``serve_fault`` knows."""
+
+PLAIN_FAULTS = frozenset({"server-final-before-norm"})
+"""Faults of a server without a drafter, which is to be named so: ``plain=URL``."""

@@ -1,0 +1,79 @@
+"""A fault written to disk and checked by the command that comes with it, once for every test of a process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import runpy
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+from eagle3_contracts.cli import main
+from eagle3_contracts.faults.injecting.servers import serve
+from eagle3_contracts.faults.making import MadeFault, make_fault
+from eagle3_contracts.findings import Finding, Verdict
+from eagle3_contracts.reports.json_report import decode_finding
+from eagle3_contracts.subjects.servers.transport import Limits
+
+SHORT = Limits(connect=2, read=1.0, total=2.0, size=8 << 20)
+"""For servers that never end an answer: the command itself waits for minutes."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the command said of a fault that was made: its exit code and every finding."""
+
+    made: MadeFault
+    code: int
+    findings: tuple[Finding, ...]
+
+    def failed(self) -> set[str]:
+        return {item.clause for item in self.findings if item.verdict is Verdict.FAILED}
+
+    def of_clause(self) -> Finding:
+        """Give the first violation of the clause that must catch the fault."""
+        clause, failed = self.made.fault.clause, Verdict.FAILED
+        return next(item for item in self.findings if item.clause == clause and item.verdict is failed)
+
+
+@cache
+def check_made(name: str, *, sound: bool = False) -> Checked:
+    """Write a fault into a folder of its own, run its command there, and remove it."""
+    scratch = Path(tempfile.mkdtemp(prefix="eagle3-contracts-test-"))
+    try:
+        made = make_fault(name, scratch / "fault", sound=sound)
+        with contextlib.chdir(made.folder):
+            return _run(made)
+    finally:
+        shutil.rmtree(scratch)
+
+
+def _run(made: MadeFault) -> Checked:
+    arguments = [*made.command[1:], "--json"]
+    out = io.StringIO()
+    with contextlib.ExitStack() as stack:
+        if made.first:
+            url = stack.enter_context(serve(runpy.run_path("serve.py")["stand_in"]()))
+            arguments = [item.replace("http://127.0.0.1:30000", url) for item in arguments]
+            stack.enter_context(_impatient(made))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        code = main(arguments)
+    report = json.loads(out.getvalue())
+    return Checked(made, code, tuple(decode_finding(item) for item in report["findings"]))
+
+
+@contextlib.contextmanager
+def _impatient(made: MadeFault) -> Iterator[None]:
+    from eagle3_contracts.faults.injecting.servers.connections import CONNECTION_FAULTS
+
+    if made.fault.id not in CONNECTION_FAULTS or made.sound:
+        yield
+        return
+    with patch("eagle3_contracts.subjects.servers.gathering.Limits", lambda: SHORT):
+        yield
