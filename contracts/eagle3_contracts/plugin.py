@@ -226,7 +226,10 @@ def session_of(config: pytest.Config) -> ContractSession:
 
 
 def _marks_of(case: Case) -> list[pytest.MarkDecorator]:
-    """Keep a server's cases on one worker of pytest-xdist (``--dist loadgroup``): it is probed once, alone."""
+    """Keep a server's cases on one worker of pytest-xdist (``--dist loadgroup``): it is probed once, alone.
+
+    pytest-xdist 3.8.0 loses the group under pytest 9.2; there ``--dist loadfile`` does the same.
+    """
     if case.subject is None or case.subject.stage != "server":
         return []
     return [pytest.mark.xdist_group(f"server {case.subject.label}")]
