@@ -22,7 +22,9 @@ def stages(selection: Selection) -> set[str]:
     return {subject.stage for subject in selection.subjects}
 
 
-@pytest.mark.parametrize("value", ["http://me:hunter2@host:1", "https://hunter2@host", "http://h/?key=hunter2", "http://h#hunter2"])
+@pytest.mark.parametrize(
+    "value", ["http://me:hunter2@host:1", "https://hunter2@host", "http://h/?key=hunter2", "http://h#hunter2"]
+)
 def test_a_url_with_a_secret_is_refused_and_not_repeated(value: str) -> None:
     with pytest.raises(SettingError, match="EAGLE3_SERVER_API_KEY") as caught:
         choose(server=[value])
