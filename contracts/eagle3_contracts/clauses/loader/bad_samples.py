@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagle3_contracts.clauses.loader.anchors import find_anchors, name_row, row_keys
-from eagle3_contracts.clauses.loader.runs import find_obstacle
+from eagle3_contracts.clauses.loader.runs import find_obstacle, keep_open_untrained
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import BAD, NOT_FINITE, LoaderEvidence, LoaderRun, Scenario
@@ -73,7 +73,9 @@ def check_neighbours(clause: Clause, contract: Contract, evidence: LoaderEvidenc
     changed = {name: _changed_neighbours(sound, run) for name, run in runs.items()}
     if not any(changed.values()):
         observed = "the rows of other samples are as without it: " + "; ".join(_NAMES[name] for name in runs)
-        return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
+        passed = [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
+        taken = any(run.rows is not None for run in runs.values())
+        return keep_open_untrained(clause, evidence, passed) if taken else passed
     return [
         clause.find(
             Verdict.FAILED,

@@ -14,7 +14,7 @@ from eagle3_contracts.clauses.loader.anchors import (
     target_shifts,
     token_shifts,
 )
-from eagle3_contracts.clauses.loader.runs import find_obstacle, sound_rows
+from eagle3_contracts.clauses.loader.runs import find_obstacle, keep_open_untrained, sound_rows
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
@@ -97,21 +97,20 @@ def check_padding(clause: Clause, contract: Contract, evidence: LoaderEvidence) 
     ended = anchors.placed & ~due_rows(contract, rows, anchors, run)
     wrong = np.flatnonzero(rows.trained & (empty | ended))
     counted = f"{int(empty.sum())} of padding and {int(ended.sum())} at the end of a sample"
-    return [
-        clause.find(
-            Verdict.FAILED if len(wrong) else Verdict.PASSED,
-            evidence.subject,
-            observed=f"{len(wrong)} of {len(rows)} rows are trained though they are padding, or have no token or state "
-            f"beside them; first: {name_row(rows, wrong[0])}"
-            if len(wrong)
-            else f"no row without token and state is trained ({counted})",
-            measure=float(len(wrong)),
-            bound=0.0,
-            hint="pad the mask with zeros, and set its last entry to zero where a shift fills up with zeros"
-            if len(wrong)
-            else "",
-        )
-    ]
+    finding = clause.find(
+        Verdict.FAILED if len(wrong) else Verdict.PASSED,
+        evidence.subject,
+        observed=f"{len(wrong)} of {len(rows)} rows are trained though they are padding, or have no token or state "
+        f"beside them; first: {name_row(rows, wrong[0])}"
+        if len(wrong)
+        else f"no row without token and state is trained ({counted})",
+        measure=float(len(wrong)),
+        bound=0.0,
+        hint="pad the mask with zeros, and set its last entry to zero where a shift fills up with zeros"
+        if len(wrong)
+        else "",
+    )
+    return keep_open_untrained(clause, evidence, [finding])
 
 
 def check_coverage(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
@@ -160,7 +159,7 @@ def check_truncation(clause: Clause, contract: Contract, evidence: LoaderEvidenc
         told = run.refusal or (run.misfit.reason if run.misfit else "no batch")
         observed = f"a sample of {length} tokens is refused: {told}"
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
-    return [_judge_cut(clause, contract, evidence, run)]
+    return keep_open_untrained(clause, evidence, [_judge_cut(clause, contract, evidence, run)])
 
 
 def _judge_cut(clause: Clause, contract: Contract, evidence: LoaderEvidence, run: LoaderRun) -> Finding:

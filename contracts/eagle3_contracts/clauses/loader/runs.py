@@ -10,6 +10,7 @@ from eagle3_contracts.findings import Finding, Level, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 _SHOWN = 3
+_MASK_FIRST = "mend the mask first: see loader.mask-shift"
 
 
 def find_obstacle(evidence: LoaderEvidence) -> Obstacle | None:
@@ -25,6 +26,14 @@ def find_obstacle(evidence: LoaderEvidence) -> Obstacle | None:
     if sound.rows is None or not len(sound.rows):
         return Obstacle("the loader gave no rows of a sound dataset", "see loader.runs")
     return None
+
+
+def keep_open_untrained(clause: Clause, evidence: LoaderEvidence, findings: list[Finding]) -> list[Finding]:
+    """Give findings on trained rows, or one that is errored where they pass because no row was trained at all."""
+    if sound_rows(evidence).trained.any() or any(item.verdict is not Verdict.PASSED for item in findings):
+        return findings
+    obstacle = Obstacle("no row of a sound dataset is trained, so that none can be trained wrongly", _MASK_FIRST)
+    return [obstacle.finding(clause, evidence.subject)]
 
 
 def sound_rows(evidence: LoaderEvidence) -> LoadedRows:

@@ -6,7 +6,7 @@ import numpy as np
 
 from eagle3_contracts.clauses.loader.alignment import in_vocabulary
 from eagle3_contracts.clauses.loader.anchors import find_anchors, name_row
-from eagle3_contracts.clauses.loader.runs import find_obstacle, sound_rows
+from eagle3_contracts.clauses.loader.runs import find_obstacle, keep_open_untrained, sound_rows
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import LoaderEvidence
@@ -31,16 +31,15 @@ def check_draft_vocabulary(clause: Clause, contract: Contract, evidence: LoaderE
     if len(wrong):
         observed += f"; first: {name_row(rows, wrong[0])}"
     failed = bool(len(wrong)) or size != declared
-    return [
-        clause.find(
-            Verdict.FAILED if failed else Verdict.PASSED,
-            evidence.subject,
-            observed=observed,
-            expected=f"none, with {declared:,} tokens (drafter.draft_vocab_size)",
-            measure=float(len(wrong)) if len(wrong) or size == declared else float(size),
-            bound=0.0 if len(wrong) or size == declared else float(declared),
-            hint="mask rows whose target token t2d does not hold: position_mask = t2d[target] * loss_mask"
-            if failed
-            else "",
-        )
-    ]
+    finding = clause.find(
+        Verdict.FAILED if failed else Verdict.PASSED,
+        evidence.subject,
+        observed=observed,
+        expected=f"none, with {declared:,} tokens (drafter.draft_vocab_size)",
+        measure=float(len(wrong)) if len(wrong) or size == declared else float(size),
+        bound=0.0 if len(wrong) or size == declared else float(declared),
+        hint="mask rows whose target token t2d does not hold: position_mask = t2d[target] * loss_mask"
+        if failed
+        else "",
+    )
+    return keep_open_untrained(clause, evidence, [finding])

@@ -88,6 +88,7 @@ LOADER_FAULTS: tuple[Fault, ...] = (
         "Every entry of the mask is zero: the template has no marks of what is generated.",
         "NVIDIA/Model-Optimizer PR #1965",
         "loader.mask-shift",
+        unchecked=_of("padding", "truncation", "neighbours", "draft-vocabulary"),
     ),
     Fault(
         "loader-positions-run-on",

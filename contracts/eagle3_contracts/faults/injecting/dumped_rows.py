@@ -27,7 +27,7 @@ def _repeat_chunk_edge(dump: Dump) -> None:
     import torch
 
     def change(plane: Tensor) -> Tensor:
-        chunks = plane.split(_CHUNK)
+        chunks = [plane[start : start + _CHUNK] for start in range(0, len(plane), _CHUNK)]
         repeated = [torch.cat([before[-1:], chunk]) for before, chunk in pairwise(chunks)]
         return torch.cat([chunks[0], *repeated])
 
@@ -91,7 +91,8 @@ def disturb(plane: Tensor, share: float) -> Tensor:
 
     noise = torch.randn(plane.shape, generator=torch.Generator().manual_seed(len(plane)))
     row = plane.float().norm(dim=1, keepdim=True) / noise.norm(dim=1, keepdim=True)
-    return (plane.float() + share * row * noise).to(plane.dtype)
+    disturbed: Tensor = plane.float() + share * row * noise
+    return disturbed.to(plane.dtype)
 
 
 DUMPED_ROW_FAULTS: dict[str, Spoil] = {
