@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,6 +43,29 @@ def find_code(value: str, kind: str, forms: str) -> tuple[Callable[..., Any], st
         what = "has no such name" if found is None else f"is a {type(found).__name__}, which cannot be called"
         raise SubjectError(value, f"{plain!r} in {module.__name__} {what}", remedy=forms)
     return found, name
+
+
+@contextlib.contextmanager
+def restored_process() -> Iterator[None]:
+    """Put back what code under test may leave changed for all that runs after it: folder, torch's defaults."""
+    torch = sys.modules.get("torch")
+    folder = _working_folder()
+    kept = (torch.get_default_dtype(), torch.is_grad_enabled()) if torch is not None else None
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.chdir(folder)
+        if torch is not None and kept is not None:
+            torch.set_default_dtype(kept[0])
+            torch.set_grad_enabled(kept[1])
+
+
+def _working_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # a folder that was removed
+        return None
 
 
 def last_line(error: BaseException) -> str:

@@ -112,6 +112,17 @@ def test_two_different_crashes_are_both_told() -> None:
     assert "called with one sequence raised ValueError: id 3 is unknown" in reason
 
 
+def test_a_batch_that_comes_back_as_tuples_is_told_once(toy: Any) -> None:
+    ((kind, reason),) = told(run(lambda batch: [(ids, toy.planes(ids)) for ids in batch]))
+    assert kind == "crashed"
+    assert reason.endswith("the capture returned a list of tuple, not a list of Captured")
+
+
+def test_a_capture_of_one_sequence_that_returns_no_planes_is_told_once() -> None:
+    ((_, reason),) = told(run(lambda ids: {"ids": sum(ids)}))
+    assert reason.endswith("the capture returned a dict that holds no planes")
+
+
 @pytest.mark.parametrize("answer", [None, 5, "planes", [], [None], {"planes": 1}])
 def test_an_answer_of_another_kind_names_the_protocol(answer: object) -> None:
     runs = run(lambda _: answer)

@@ -128,6 +128,18 @@ def test_what_a_contract_cannot_do_without_is_asked_for(
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize("layers", [2, 4])
+def test_a_target_that_is_too_shallow_is_told_no_ids_of_another_one(
+    layers: int, compose_from: Callable[..., Any]
+) -> None:
+    with pytest.raises(SubjectError) as caught:
+        compose_from({**TARGETS["llama"], "num_hidden_layers": layers})
+    assert (
+        caught.value.remedy
+        == "give the ids that SpecForge was given: --layer-ids ID ID ID, or --draft-config with them"
+    )
+
+
 _JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -19,7 +19,7 @@ from eagle3_contracts.subjects.captures.returned import (
     read_values,
     split_planes,
 )
-from eagle3_contracts.subjects.named_code import last_line
+from eagle3_contracts.subjects.named_code import last_line, restored_process
 
 Answers = list[Any]
 Call = Callable[[Sequence[Sequence[int]]], Answers]
@@ -32,10 +32,11 @@ class CrashError(Exception):
     """The code under test raised, or gave no answer that the protocol knows.
 
     ``refused``: it raised ``NotImplementedError``, the way to say that it takes one sequence at a time.
+    ``returned``: it came to an end, so that this is the form that it was called in.
     """
 
-    def __init__(self, reason: str, remedy: str = _REMEDY, *, refused: bool = False) -> None:
-        self.reason, self.remedy, self.refused = reason, remedy, refused
+    def __init__(self, reason: str, remedy: str = _REMEDY, *, refused: bool = False, returned: bool = False) -> None:
+        self.reason, self.remedy, self.refused, self.returned = reason, remedy, refused, returned
         super().__init__(reason)
 
 
@@ -108,8 +109,10 @@ def _first_answer(capture: Callable[..., Any], request: Sequence[int]) -> tuple[
     try:
         return "single", one_by_one, one_by_one([request])[0]
     except CrashError as crash:
-        if crash.reason == as_batch.reason:
+        if crash.reason == as_batch.reason or (crash.returned and not as_batch.returned):
             raise
+        if as_batch.returned:
+            raise as_batch from None
         reason = f"called with a batch {as_batch.reason}; called with one sequence {crash.reason}"
         raise CrashError(reason, as_batch.remedy) from None
 
@@ -121,9 +124,10 @@ def _together(capture: Callable[..., Any]) -> Call:
         given = _call(capture, [list(request) for request in batch])
         answers = list(given) if isinstance(given, Sequence) else [given]
         if not answers or not all(hasattr(answer, "token_ids") and hasattr(answer, "planes") for answer in answers):
-            raise CrashError(f"returned a {type(given).__name__}, not a list of Captured", _PROTOCOL)
+            of = f" of {type(answers[0]).__name__}" if isinstance(given, list | tuple) and answers else ""
+            raise CrashError(f"returned a {type(given).__name__}{of}, not a list of Captured", _PROTOCOL, returned=True)
         if len(answers) != len(batch):
-            raise CrashError(f"returned {len(answers)} answers for {len(batch)} requests", _PROTOCOL)
+            raise CrashError(f"returned {len(answers)} answers for {len(batch)} requests", _PROTOCOL, returned=True)
         return answers
 
     return call
@@ -145,13 +149,14 @@ def _check_planes(planes: Any) -> Any:
     except MisfitError:
         parts = []
     if not parts or not all(hasattr(part, "shape") for part in parts):
-        raise CrashError(f"returned a {type(planes).__name__} that holds no planes", _PROTOCOL)
+        raise CrashError(f"returned a {type(planes).__name__} that holds no planes", _PROTOCOL, returned=True)
     return planes
 
 
 def _call(capture: Callable[..., Any], argument: object) -> Any:
     try:
-        return capture(argument)
+        with restored_process():
+            return capture(argument)
     except (Exception, SystemExit) as error:
         raise CrashError(f"raised {last_line(error)}", refused=isinstance(error, NotImplementedError)) from error
 

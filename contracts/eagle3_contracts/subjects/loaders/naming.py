@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.loaders.protocol import Factory, Loader
-from eagle3_contracts.subjects.named_code import CodeError, NeedsError, find_code, last_line
+from eagle3_contracts.subjects.named_code import CodeError, NeedsError, find_code, last_line, restored_process
 
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
@@ -44,7 +44,7 @@ def make_loader(contract: Contract, factory: Callable[..., Any], value: str) -> 
     A warning stays one, even where a test run makes errors of them: a trainer's imports warn of much.
     """
     try:
-        with warnings.catch_warnings():
+        with restored_process(), warnings.catch_warnings():
             warnings.simplefilter("default")
             made = factory(contract)
     except (NeedsError, SubjectError):
@@ -54,4 +54,21 @@ def make_loader(contract: Contract, factory: Callable[..., Any], value: str) -> 
     if not isinstance(made, Loader):
         reason = f"the factory returned a {type(made).__name__}, no eagle3_contracts.Loader"
         raise SubjectError(value, reason, remedy=_FORMS)
+    wrong = _find_wrong_field(made)
+    if wrong:
+        raise SubjectError(value, f"the factory's Loader has {wrong}", remedy="see help(eagle3_contracts.Loader)")
     return made
+
+
+def _find_wrong_field(loader: Loader) -> str:
+    """Say which field of a loader holds what it cannot, or nothing."""
+    longest = loader.max_length
+    if not callable(loader.read):
+        return f"read of type {type(loader.read).__name__}, which cannot be called"
+    if not isinstance(loader.format, str):
+        return f"format {str(loader.format)[:40]!r} of type {type(loader.format).__name__}, no name of a format"
+    if longest is not None and (type(longest) is not int or longest < 1):
+        return f"max_length {longest!r}, no number of rows"
+    if loader.write is not None and not callable(loader.write):
+        return f"write of type {type(loader.write).__name__}, which cannot be called"
+    return ""

@@ -26,7 +26,7 @@ def read_batch(batch: StepZero, hidden: int, number: int, documents: int) -> Loa
     """
     fc_input, fc_dtype = _states(batch.fc_input, "fc_input", hidden)
     rows = fc_input.shape[:2]
-    blocks = [fc_input.reshape(*rows, -1, hidden)]
+    blocks = [fc_input.reshape(*rows, fc_input.shape[2] // hidden, hidden)]
     last_dtype = None
     if batch.last_hidden is not None:
         last, last_dtype = _states(batch.last_hidden, "last_hidden", hidden)
@@ -35,7 +35,7 @@ def read_batch(batch: StepZero, hidden: int, number: int, documents: int) -> Loa
     flat = states.reshape(-1, states.shape[2], hidden)
     codes = decode_rows(flat)
     sample, plane, position = (_pad(code) if batch.last_hidden is None else code for code in codes)
-    mask = None if batch.mask is None else _numbers(batch.mask, "mask", rows)
+    mask = None if batch.mask is None else _numbers(batch.mask, "mask", rows, weights=True)
     given = None if batch.documents is None else _numbers(batch.documents, "documents", rows)
     sequence, place = np.meshgrid(np.arange(rows[0]), np.arange(rows[1]), indexing="ij")
     return LoadedRows(
@@ -54,13 +54,32 @@ def read_batch(batch: StepZero, hidden: int, number: int, documents: int) -> Loa
         documents_given=given is not None,
         positions=_optional(batch.positions, "positions", rows),
         targets=_optional(batch.targets, "targets", rows),
-        vocabulary=None if batch.vocabulary is None else np.asarray(_plain(batch.vocabulary)).astype(bool).ravel(),
+        vocabulary=None if batch.vocabulary is None else _flags(batch.vocabulary, "vocabulary"),
     )
 
 
-def _plain(value: Any) -> npt.NDArray[Any]:
-    """Give a tensor or array as an array of numbers."""
-    return np.asarray(value.detach().cpu().float().numpy() if hasattr(value, "detach") else value)
+def _flags(value: Any, name: str) -> npt.NDArray[np.bool_]:
+    """Read flags as [V]; whatever is not zero is set."""
+    flags = _plain(value, name)
+    if flags.ndim != 1:
+        raise MisfitError(f"{name} is {list(flags.shape)}, not one flag for each token", _REMEDY)
+    return flags != 0
+
+
+def _plain(value: Any, name: str) -> npt.NDArray[Any]:
+    """Give a tensor or array as an array of finite numbers or flags."""
+    try:
+        if hasattr(value, "detach"):
+            value = value.detach().cpu()
+            value = (value.float() if value.is_floating_point() else value).numpy()
+        array = np.asarray(value)
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise MisfitError(f"{name} is a {type(value).__name__}, no array of numbers", _REMEDY)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise MisfitError(f"{name} holds NaN or infinite values", _REMEDY)
+    return array
 
 
 def _states(value: Any, name: str, hidden: int) -> tuple[Array, str]:
@@ -72,14 +91,12 @@ def _states(value: Any, name: str, hidden: int) -> tuple[Array, str]:
     return (values if values.ndim == 3 else values[None]), dtype
 
 
-def _numbers(value: Any, name: str, rows: tuple[int, ...]) -> Codes:
-    """Read whole numbers or flags as [B, N]; a last dimension of one is dropped."""
-    try:
-        if hasattr(value, "detach"):
-            value = value.detach().cpu().numpy()
-        numbers = np.asarray(value).astype(np.int64)
-    except (TypeError, ValueError, RuntimeError):
-        raise MisfitError(f"{name} is a {type(value).__name__}, no array of numbers", _REMEDY) from None
+def _numbers(value: Any, name: str, rows: tuple[int, ...], *, weights: bool = False) -> Codes:
+    """Read whole numbers as [B, N]; a last dimension of one is dropped. ``weights``: 1 for whatever is not zero."""
+    found = _plain(value, name)
+    if not weights and found.dtype.kind == "f" and (found != np.rint(found)).any():
+        raise MisfitError(f"{name} holds fractions, where whole numbers belong", _REMEDY)
+    numbers = (found != 0 if weights else found).astype(np.int64)
     if numbers.ndim == 3 and numbers.shape[-1] == 1:
         numbers = numbers[..., 0]
     expected: Codes = _expect(numbers if numbers.ndim != 1 else numbers[None], rows, name)

@@ -17,7 +17,7 @@ from eagle3_contracts.subjects.captures.returned import MisfitError
 from eagle3_contracts.subjects.loaders.protocol import Loader, StepZero, Write
 from eagle3_contracts.subjects.loaders.returned import join_rows, read_batch
 from eagle3_contracts.subjects.loaders.scenarios import Layout, write_scenario
-from eagle3_contracts.subjects.named_code import last_line
+from eagle3_contracts.subjects.named_code import last_line, restored_process
 
 MOST_BATCHES = 64
 """Batches after which a loader that does not end by itself is stopped; the datasets hold a handful of samples."""
@@ -33,7 +33,7 @@ def run_scenario(scenario: Scenario, loader: Loader, write: Write, layout: Layou
         samples = write_scenario(scenario, folder, write, layout, loader.max_length)
         before = _digest(folder)
         epoch = _Epoch(loader, folder, layout.hidden)
-        with _listening() as said:
+        with restored_process(), _listening() as said:
             epoch.read()
         after = _digest(folder)
     said = [line.replace(str(folder), "DATASET") for line in said]
@@ -60,6 +60,7 @@ class _Epoch:
     folder: Path
     hidden: int
     parts: list[LoadedRows] = field(default_factory=list)
+    taken: int = 0
     left_out: int = 0
     refusal: str = ""
     misfit: Problem | None = None
@@ -80,14 +81,20 @@ class _Epoch:
             reason = f"the loader gave a {type(batch).__name__}, no StepZero"
             self.misfit = Problem("unsupported", reason, "give eagle3_contracts.StepZero(fc_input, tokens, ...)")
             return
+        if isinstance(batch.left_out, bool) or not isinstance(batch.left_out, int) or batch.left_out < 0:
+            reason = f"left_out is {str(batch.left_out)[:40]!r}, no number of samples"
+            self.misfit = Problem("unsupported", reason, "count the samples left out of this batch: 0, 1, 2 ...")
+            return
         documents = max((int(part.documents.max(initial=-1)) + 1 for part in self.parts), default=0)
         try:
-            self.parts.append(read_batch(batch, self.hidden, len(self.parts), documents))
+            rows = read_batch(batch, self.hidden, self.taken, documents)
         except MisfitError as error:
             self.misfit = Problem("unsupported", error.reason, error.remedy)
             return
+        self.parts += [rows] if len(rows) else []
+        self.taken += 1
         self.left_out += batch.left_out
-        self.stopped = len(self.parts) >= MOST_BATCHES
+        self.stopped = self.taken >= MOST_BATCHES
 
     def rows(self) -> LoadedRows | None:
         """Give all rows; None if there is none, or batches do not go together."""
@@ -98,6 +105,13 @@ class _Epoch:
             return None
 
 
+class _Printed(io.StringIO):
+    """What was printed; it stays readable if the code under test closes its standard output."""
+
+    def close(self) -> None:
+        """Stay open."""
+
+
 @contextlib.contextmanager
 def _listening() -> Iterator[list[str]]:
     """Collect warnings, log records from WARNING up, and printed lines: all that a user might see."""
@@ -105,9 +119,12 @@ def _listening() -> Iterator[list[str]]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(f"log: {record.getMessage()[:_SHOWN]}")
+            try:
+                said.append(f"log: {record.getMessage()[:_SHOWN]}")
+            except (TypeError, ValueError):  # arguments that do not fit: logging itself goes on as well
+                said.append(f"log: {str(record.msg)[:_SHOWN]}")
 
-    handler, root, printed = Handler(logging.WARNING), logging.getLogger(), io.StringIO()
+    handler, root, printed = Handler(logging.WARNING), logging.getLogger(), _Printed()
     root.addHandler(handler)
     try:
         with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):

@@ -13,6 +13,7 @@ from eagle3_contracts.evidence import BAD, Array, Scenario, Sentinel
 from eagle3_contracts.subjects.loaders.protocol import Loader, StoredSample, Write
 from eagle3_contracts.subjects.loaders.sentinels import LENGTHS, LONGEST, encode_planes, make_sentinels
 from eagle3_contracts.subjects.loaders.writing import TWICE
+from eagle3_contracts.subjects.named_code import CodeError, NeedsError, last_line
 
 _BEYOND = 7
 """Rows that the sample in ``overlong`` has more than the loader takes."""
@@ -72,8 +73,23 @@ def write_scenario(
         for index, item in enumerate(sentinels)
     ]
     samples[BAD] = _spoil(scenario, samples[BAD])
-    _spoil_file(scenario, write(folder, samples, layout.dtype))
+    _spoil_file(scenario, _write(folder, samples, layout.dtype, write))
     return sentinels
+
+
+def _write(folder: Path, samples: Sequence[StoredSample], dtype: str, write: Write) -> list[Path]:
+    """Write a dataset. Raises ``CodeError`` for what the writer raises, and for files that are not there."""
+    try:
+        paths = list(write(folder, samples, dtype))
+        lost = [path for path in paths if not Path(path).is_file()]
+    except NeedsError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise CodeError(f"the loader's writer raised {last_line(error)}") from error
+    if len(paths) != len(samples) or lost:
+        found = f"{len(paths) - len(lost)} files that are there"
+        raise CodeError(f"the loader's writer gave {found} for {len(samples)} samples")
+    return [Path(path) for path in paths]
 
 
 def _spoil(scenario: Scenario, sample: StoredSample) -> StoredSample:
