@@ -63,7 +63,7 @@ def _flags(value: Any, name: str) -> npt.NDArray[np.bool_]:
     flags = _plain(value, name)
     if flags.ndim != 1:
         raise MisfitError(f"{name} is {list(flags.shape)}, not one flag for each token", _REMEDY)
-    return flags != 0
+    return np.asarray(flags != 0, bool)
 
 
 def _plain(value: Any, name: str) -> npt.NDArray[Any]:
