@@ -17,6 +17,8 @@ from eagle3_contracts.subjects.launches.reading import MOST_BYTES, read_launch
 
 SERVER = "python -m sglang.launch_server --model-path m"
 DEEP = 20_000
+SECONDS = 5
+"""Of the processor, since the machine may be busy; the largest file here takes a tenth of that."""
 
 
 def judge(path: Path) -> set[Verdict]:
@@ -54,9 +56,9 @@ def judge(path: Path) -> set[Verdict]:
 def test_what_is_no_launch_file_fails_and_passes_nothing(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "serve.sh"
     path.write_bytes(data)
-    started = time.perf_counter()
+    started = time.process_time()
     assert Verdict.PASSED not in judge(path)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < SECONDS
 
 
 def test_nothing_in_it_is_run(tmp_path: Path) -> None:
@@ -79,9 +81,9 @@ def test_nesting_ends(tmp_path: Path, name: str) -> None:
 def test_many_arguments_are_read_in_time(tmp_path: Path) -> None:
     path = tmp_path / "serve.sh"
     path.write_text(SERVER + " --tp 1" * 20_000, encoding="utf-8")
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(read_launch("x", str(path)).arguments) == 20_001
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < SECONDS
 
 
 def test_a_variable_that_doubles_itself_is_bounded(tmp_path: Path) -> None:
@@ -115,6 +117,6 @@ def test_a_config_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 def test_many_unknown_flags_are_told_in_time(tmp_path: Path) -> None:
     path = tmp_path / "serve.sh"
     path.write_text(SERVER + "".join(f" --x{number}" for number in range(20_000)), encoding="utf-8")
-    started = time.perf_counter()
+    started = time.process_time()
     assert Verdict.FAILED in judge(path)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < SECONDS

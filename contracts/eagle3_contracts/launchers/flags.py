@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import takewhile
 from typing import Literal
 
 from eagle3_contracts.dialects import find_tool
@@ -58,7 +60,8 @@ def find_flag(engine: str, written: str) -> tuple[Flag, ...]:
         return table[f"--{name[5:]}"]
     if not name.startswith("--") or len(name) < len("--x"):
         return ()
-    longer = [known for known in table if known.startswith(name)]
+    names = _sorted_names(engine)
+    longer = list(takewhile(lambda known: known.startswith(name), names[bisect_left(names, name) :]))
     settings = {flag.of for known in longer for flag in table[known]}
     return tuple(flag for known in longer for flag in table[known]) if len(settings) == 1 else ()
 
@@ -78,6 +81,12 @@ def _spelled(engine: str, written: str) -> str:
     if engine != "vllm":
         return written
     return written.partition(".")[0].replace("_", "-")
+
+
+@cache
+def _sorted_names(engine: str) -> tuple[str, ...]:
+    """Give the names in an order in which those with a common beginning stand together."""
+    return tuple(sorted(_table(engine)))
 
 
 @cache
