@@ -5,7 +5,8 @@ lives in a process group of its own under a supervisor (``supervisor.py``), whic
 that asked for it lives any more, however they died. SGLang alone is launched, from the Python that runs the tests.
 """
 
-from eagle3_contracts.subjects.servers.launching.plans import STAND_IN, LaunchPlan, device_here, plan_launch
+from eagle3_contracts.subjects.servers.launching.device import device_here
+from eagle3_contracts.subjects.servers.launching.plans import STAND_IN, LaunchPlan, plan_launch
 from eagle3_contracts.subjects.servers.launching.running import NotStartedError, RunningServer, share, start
 
 __all__ = [

@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.servers.launching.capturing import capture_flags
+from eagle3_contracts.subjects.servers.launching.device import device_here
 
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract
@@ -30,7 +29,7 @@ PORT = "{port}"
 """Stands in a plan's command for the port, which is chosen at the start."""
 
 BATCH, CACHED_TOKENS, LONGEST = 16, 16384, 4096
-"""Requests at once, tokens in the cache of a CPU's server, and its longest context."""
+"""Requests at once, tokens in the cache, and the longest context: enough for tests, on a GPU that others use too."""
 
 DRAFT_TOKENS = 4
 """Draft tokens where the contract names no minimum; a chain of one less, and the target's own."""
@@ -67,20 +66,6 @@ class LaunchPlan:
     def __str__(self) -> str:
         """Write the command as one would type it; what the environment holds beside it is not told."""
         return shlex.join(self.command)
-
-
-def device_here() -> str:
-    """Tell what a server can run on here: ``cuda`` if a driver lists a device, else ``cpu``. Imports no torch."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in {"", "-1"}:
-        return "cpu"
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return "cpu"
-    try:
-        listed = subprocess.run([tool, "-L"], capture_output=True, timeout=20, check=False).stdout  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return "cpu"
-    return "cuda" if b"GPU " in listed else "cpu"
 
 
 def plan_launch(
@@ -173,7 +158,7 @@ def _role_flags(contract: Contract, draft: Path | None, role: ServerRole, releas
 
 
 def _device_flags(contract: Contract, role: ServerRole, device: str) -> list[str]:
-    """Give the context, and what a CPU needs.
+    """Give the context and the size of the cache, and what a CPU needs.
 
     EAGLE has one backend there, intel_amx, and only the flags for prefill and decode name it without a check of the
     machine (server_args.py, 0.5.20 to 0.5.23: ``attention_backend`` alone falls back to torch_native without AMX).
@@ -181,12 +166,13 @@ def _device_flags(contract: Contract, role: ServerRole, device: str) -> list[str
     """
     promised = contract.serving.context_length if contract.serving else None
     context = min(promised or LONGEST, contract.drafter.max_position, LONGEST)
+    sizes = ["--context-length", str(context), "--max-total-tokens", str(CACHED_TOKENS)]
     if device != "cpu":
-        return ["--context-length", str(context)]
+        return sizes
     amx = ["--prefill-attention-backend", "intel_amx", "--decode-attention-backend", "intel_amx"]
     native = ["--attention-backend", "torch_native", "--disable-overlap-schedule"]
     return [
-        *("--context-length", str(context), "--max-total-tokens", str(CACHED_TOKENS), "--mem-fraction-static", "0.3"),
+        *(*sizes, "--mem-fraction-static", "0.3"),
         *("--disable-cuda-graph", "--sleep-on-idle", *(amx if role == "eagle3" else native)),
     ]
 
