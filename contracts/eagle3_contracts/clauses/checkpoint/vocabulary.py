@@ -174,7 +174,9 @@ def check_vocabulary_size(clause: Clause, contract: Contract, evidence: Checkpoi
     ]
     told = ", ".join(name for name, (found, _) in sizes.items() if found is not None)
     if not told:
-        return [Obstacle("nothing states a draft vocabulary").finding(clause, evidence.subject)]
+        whole = declared == contract.target.vocab_size
+        reason = "nothing states a draft vocabulary" + (", and the target's whole one is declared" if whole else "")
+        return [Obstacle(reason, skips=whole).finding(clause, evidence.subject)]
     return state(clause, evidence, defects, sound=f"{declared:,} in {told}", expected=f"{declared:,} everywhere")
 
 
