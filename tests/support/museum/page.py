@@ -17,9 +17,9 @@ Row = Mapping[str, Any]
 HEAD = """\
 # The fault museum
 
-Every clause can fail, and nothing good does. Each fault below is a defect that was seen in public, put by
-[a small function](../../contracts/eagle3_contracts/faults/injecting) into a sound subject made of the embedded default,
-and judged by every clause of its stage and of the document.
+Every clause can fail, and nothing good does. Each fault below was seen in public, or an engine's source shows how it
+comes about. [A small function](../../contracts/eagle3_contracts/faults/injecting) puts it into a sound subject made of
+the embedded default, and every clause of its stage and of the document judges it.
 `pytest tests/faults` judges all of them again and compares with [`matrix.json`](matrix.json), which this page is
 written from; `EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS=1 pytest tests/faults/test_caught.py` rewrites both (refused in CI).
 `tox -e faults` is the same on two workers.
@@ -48,7 +48,9 @@ def _fixtures() -> Iterator[str]:
     yield "What a suite for these drafters must tell apart, with the faults and the sound cases that show it.\n"
     yield "| | what | faults | sound, or shown elsewhere |\n|---|---|---|---|"
     for name, fixture in FIXTURES.items():
-        yield f"| {name} | {fixture.what} | {_join(fixture.faults)} | {_join(fixture.tests) or fixture.left_out} |"
+        tests = _join([f"`{test}`" for test in fixture.tests])
+        shown = _join(filter(None, [tests, fixture.left_out]))
+        yield f"| {name} | {fixture.what} | {_join(fixture.faults)} | {shown} |"
     yield ""
 
 
