@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eagle3_contracts.contract import Contract
+from eagle3_contracts.diagnosis.broken import find_broken_tensor, find_finite
 from eagle3_contracts.diagnosis.case import Case
 from eagle3_contracts.diagnosis.fixes import suggest_fixes
 from eagle3_contracts.diagnosis.neighbours import find_neighbours, prefer_named, say_planes
@@ -67,7 +69,12 @@ def diagnose(
     them the text does. ``expected_accuracy``: what the trainer reported at step 0, against which "under-trained"
     is judged. Raises ``WeightsError`` for tensors that do not make the contract's drafter.
     """
-    usable = [sample for sample in samples if len(sample.token_ids) >= SHORTEST]
+    long = [sample for sample in samples if len(sample.token_ids) >= SHORTEST]
+    usable = find_finite(long)
+    if broken := find_broken_tensor(contract, weights):
+        return _undecided(contract, broken, usable)
+    if long and not usable:
+        return _undecided(contract, "every sample holds states that are NaN or infinite: dataset.finite", usable)
     halves = split_samples(usable)
     if reason := _too_few(halves):
         return _undecided(contract, reason, usable)
@@ -78,7 +85,10 @@ def diagnose(
     case = _open_case(contract, weights, halves, target, expected_accuracy)
     case.found = prefer_named(case, Search(case.coarse, case.seeking, case.space).run(case.declared))
     differences = list(_confirm(case))
-    return _conclude(case, differences, usable)
+    found = _conclude(case, differences, usable)
+    left_out = len(long) - len(usable)
+    told = f"{left_out} of {len(long)} samples, with NaN or infinite states left out: dataset.finite"
+    return replace(found, notes=(*found.notes, told)) if left_out else found
 
 
 def _too_few(halves: tuple[list[DraftSample], list[DraftSample]]) -> str:
@@ -204,8 +214,6 @@ def _judge_training(case: Case, score: Score) -> tuple[DraftVerdict, list[str]]:
 
 def measure(scorer: Scorer, hypothesis: Hypothesis) -> Measured:
     """Measure step 0 under one hypothesis's wiring, against the target's own choice and against the text."""
-    from dataclasses import replace
-
     score = scorer.score(hypothesis)
     text = scorer.score(replace(hypothesis, prediction=Prediction(None)))
     known = hypothesis.prediction.source is not None
