@@ -62,19 +62,24 @@ class Versions(_Part):
 
 
 class Served(_Part):
-    """One server: its command, and what it said of itself. ``graphs``: the backend of CUDA graphs, by phase."""
+    """One server: its command, and what it said of itself. ``graphs``: the backend of CUDA graphs, by phase.
+
+    ``graph_steps``, ``eager_steps``: decoding steps that it logged, with a replayed graph and without.
+    """
 
     role: Literal["eagle3", "capture", "plain"]
     command: Text
     attention_backend: Text
     dtype: Text
     graphs: dict[Literal["decode", "prefill"], Text]
+    graph_steps: Count
+    eager_steps: Count
     started_seconds: Seconds
 
     @property
     def has_graphs(self) -> bool:
-        """Whether any phase replays CUDA graphs."""
-        return any(backend != "disabled" for backend in self.graphs.values())
+        """Whether decoding replays CUDA graphs, by the server's arguments."""
+        return self.graphs.get("decode", "disabled") != "disabled"
 
 
 class VerdictCounts(_Part):
@@ -222,6 +227,8 @@ def _server_complaints(evidence: EvidenceFile) -> Iterator[str]:
     for name, item in evidence.servers.items():
         if item.dtype != "bfloat16":
             yield f"server {name} computed in {item.dtype}, not in bfloat16"
+        if item.has_graphs is not (item.graph_steps > 0):
+            yield f"server {name} replayed graphs in {item.graph_steps} logged steps, against its own arguments"
 
 
 def _measure_complaints(evidence: EvidenceFile) -> Iterator[str]:

@@ -30,6 +30,9 @@ def test_a_server_is_what_was_asked_for(examined: Mapping[str, Examined], contra
     assert graphs.keys() == {"decode", "prefill"}
     assert (graphs["decode"] != "disabled") is variant.graphs
     assert variant.graphs or graphs["prefill"] == "disabled"
+    replayed, eager = examined[name].steps
+    assert replayed + eager, "no step was logged, so nobody knows whether graphs were replayed"
+    assert (replayed > 0) is variant.graphs
     if set(TRITON) <= set(variant.flags):
         assert evidence.arguments.attention_backend == "triton"
 

@@ -80,6 +80,8 @@ class Record:
             attention_backend=(arguments.attention_backend if arguments is not None else None) or UNKNOWN,
             dtype=(arguments.dtype if arguments is not None else None) or UNKNOWN,
             graphs=graphs_of(item.evidence),  # type: ignore[arg-type]
+            graph_steps=item.steps[0],
+            eager_steps=item.steps[1],
             started_seconds=round(item.started, 1),
         )
 

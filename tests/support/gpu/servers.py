@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,9 @@ START_LIMIT = 240.0
 
 AT_ONCE = 4
 """Servers that start side by side; each is three processes, which mostly import."""
+
+
+_STEP = re.compile(r"Decode batch,.*\bcuda graph: (True|False)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,15 @@ def eager_twin(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A server that was examined. ``server``: it still runs, where it was to be kept. ``started``: seconds."""
+    """A server that was examined. ``server``: it still runs, where it was to be kept. ``started``: seconds.
+
+    ``steps``: lines of its log that tell of a decoding step, with a replayed CUDA graph and without.
+    """
 
     plan: LaunchPlan
     evidence: ServerEvidence
     started: float
+    steps: tuple[int, int] = (0, 0)
     server: RunningServer | None = None
 
 
@@ -119,12 +127,19 @@ def _examine(
             evidence = examine(contract, name, running, Options(target=str(target)))
         if has_ended(server, in_doubt=bool(evidence.problems)):
             evidence = replace(evidence, problems=(*evidence.problems, tell_end(server)))
+        steps = count_steps(server.log.read_text(encoding="utf-8", errors="replace"))
     except BaseException:
         server.stop()
         raise
     if not kept:
         server.stop()
-    return Examined(plan, evidence, seconds, server if kept else None)
+    return Examined(plan, evidence, seconds, steps, server if kept else None)
+
+
+def count_steps(log: str) -> tuple[int, int]:
+    """Count the decoding steps in a log, with a replayed CUDA graph and without (0.5.23: metrics_reporter.py)."""
+    told = _STEP.findall(log)
+    return told.count("True"), told.count("False")
 
 
 def graphs_of(evidence: ServerEvidence) -> dict[str, str]:

@@ -79,6 +79,14 @@ WRONG: dict[str, tuple[Change, str]] = {
         lambda v: v["servers"]["eagle3, triton"].update(attention_backend="fa3"),
         "no drafting server ran triton with graphs",
     ),
+    "graphs that were never replayed": (
+        lambda v: v["servers"]["capture"].update(graph_steps=0),
+        "server capture replayed graphs in 0 logged steps",
+    ),
+    "graphs where there should be none": (
+        lambda v: v["servers"]["capture, no graphs"].update(graph_steps=1),
+        "server capture, no graphs replayed graphs in 1 logged steps",
+    ),
     "graphs everywhere": (
         lambda v: [item["graphs"].update(decode="full") for item in v["servers"].values()],
         "drafting servers ran with CUDA graphs alone",
