@@ -122,7 +122,8 @@ def _examine(
         return Examined(plan, lost, time.monotonic() - began)
     seconds = time.monotonic() - began
     try:
-        running = Running(parse_address(server.url), plan.role, plan.draft_tokens, server.stand_ins, server.notes)
+        # How many tokens are asked for the server's own command says, which holds what a plan's last flags changed.
+        running = Running(parse_address(server.url), plan.role, None, server.stand_ins, server.notes)
         with lock:
             evidence = examine(contract, name, running, Options(target=str(target)))
         if has_ended(server, in_doubt=bool(evidence.problems)):
