@@ -20,6 +20,7 @@ from eagle3_contracts.subjects.launches.containers import (
     read_unit,
     read_yaml,
 )
+from eagle3_contracts.subjects.launches.merging import merge_config
 from eagle3_contracts.subjects.launches.models import look_at_model
 from eagle3_contracts.subjects.launches.shell import Script
 from eagle3_contracts.subjects.launches.starting import Start, find_bare_arguments, find_starts
@@ -126,6 +127,9 @@ def _pieces(text: str, source: str) -> tuple[Piece, ...] | None:
 
 
 def _take_apart(evidence: LaunchEvidence, start: Start, folders: tuple[Path, ...]) -> LaunchEvidence:
+    if start.engine == "sglang":
+        words, note = merge_config(start.words, folders)
+        start = replace(start, words=words, notes=(*start.notes, note) if note else start.notes)
     arguments, strays = parse_arguments(start.engine, start.words)
     model, strays = _model_by_place(start, arguments, strays)
     speculation, broken = read_speculation(arguments) if start.engine == "vllm" else ({}, "")
