@@ -96,6 +96,7 @@ class ServedAnswer:
     ``token_ids``: the prompt asked for. ``prompt_tokens``, ``cached_tokens``: as the server counts them.
     ``rows`` [R, W]: hidden states of the prompt, None if none came; ``later_rows`` [L, W]: of the tokens generated.
     ``ragged``: hidden states came that are no table, in words. ``logprobs``: of prompt and output positions.
+    ``asked_states``: this very request asked for hidden states (a large batch does not).
     """
 
     token_ids: tuple[int, ...]
@@ -108,6 +109,7 @@ class ServedAnswer:
     ragged: str = ""
     logprobs: tuple[TokenLogprobs, ...] = ()
     counters: Counters | None = None
+    asked_states: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +156,10 @@ class ServerEvidence:
     ``url``: without credentials. ``role``: None until it is known. ``asked_role``: what the user said that the server
     is for, None where only a URL was given; a server that drafts nothing then fails. ``comparison``: the planes of
     ``probes`` (their ``alone.rows``, split by hidden size, in the order given) against the reference target; for a
-    plain server the one plane is its final state. ``batch_size``: of the batched run. ``stand_ins``: parts of the
-    server that are no engine's own (an operator library for CPUs); every finding of that subject says so.
+    plain server the one plane is its final state. ``later``: the same of the rows of generated tokens, which another
+    forward computes (a round of verification, or the replay of a graph). ``batch_size``: of the batched run.
+    ``stand_ins``: parts of the server that are no engine's own (an operator library for CPUs); every finding of that
+    subject says so.
     ``problems``: kinds ``unreachable``, ``timeout``, ``status``, ``no-json``, ``too-large``, ``truncated``,
     ``malformed``, ``foreign`` (an answer to another request), ``exited`` (a launched server is gone; its log's end is
     quoted), ``target``, ``needs``.
@@ -169,6 +173,7 @@ class ServerEvidence:
     probes: tuple[ServedProbe, ...] = ()
     batch_size: int = 0
     comparison: TargetComparison | None = None
+    later: TargetComparison | None = None
     stand_ins: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = field(default=())

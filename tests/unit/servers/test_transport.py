@@ -10,9 +10,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from eagle3_contracts.faults.injecting.servers import StandIn, serve
+from eagle3_contracts.faults.injecting.servers import Handler, StandIn, serve
 from eagle3_contracts.faults.injecting.servers.connections import CONNECTION_FAULTS, on
 from eagle3_contracts.subjects.servers.address import parse_address
+from eagle3_contracts.subjects.servers.client import SglangClient
 from eagle3_contracts.subjects.servers.failing import ServerProblemError
 from eagle3_contracts.subjects.servers.transport import Limits, Transport
 
@@ -188,3 +189,47 @@ def test_what_a_server_says_is_quoted_on_one_printable_line() -> None:
         ask(url)
     assert caught.value.problem.reason.isprintable()
     assert len(caught.value.problem.reason) < 300
+
+
+def refuse(status: int, body: bytes, **headers: str) -> StandIn:
+    """Answer every question so."""
+
+    def send(handler: Handler, _: str, __: bytes) -> bool:
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), "Content-Type": "application/json", **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+        return True
+
+    return StandIn(hijack=send)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "key", "reason", "remedy"),
+    [
+        (401, {}, None, "the server wants a key", "EAGLE3_SERVER_API_KEY"),
+        (403, {}, "mine", "does not take the key in EAGLE3_SERVER_API_KEY", "--api-key"),
+        (404, {}, None, "there is no such route", "vLLM"),
+        (429, {"Retry_After": "3600"}, None, 'ask again after "3600"', "--max-queued-requests"),
+        (503, {}, None, "takes no more requests now; the answer begins", "--max-queued-requests"),
+        (200, {"Content_Encoding": "gzip"}, None, 'compressed ("gzip")', "of the engine's own HTTP server"),
+    ],
+)
+def test_a_refusal_says_why_and_what_to_do(
+    status: int, headers: dict[str, str], key: str | None, reason: str, remedy: str
+) -> None:
+    with serve(refuse(status, b'{"error": "no, mine"}', **headers)) as url, pytest.raises(ServerProblemError) as caught:
+        ask(url, key=key)
+    assert reason in caught.value.problem.reason
+    assert remedy in caught.value.problem.remedy
+    assert key is None or key not in caught.value.problem.reason
+
+
+def test_an_address_before_the_routes_is_told_by_health() -> None:
+    with serve(StandIn()) as url:
+        client = SglangClient(Transport(parse_address(f"{url}/v1"), PATIENT))
+        with pytest.raises(ServerProblemError) as caught:
+            client.wait_until_healthy(0)
+    assert caught.value.problem.reason.startswith("status 404: there is no such route")
+    assert "without /v1" in caught.value.problem.remedy

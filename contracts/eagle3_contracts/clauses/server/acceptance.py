@@ -79,6 +79,8 @@ def _foretold(item: Answered, noise: float) -> Histogram | None:
     if prediction is None:
         return None
     same = common_length(served, prediction.output_ids)
+    if len(served) != len(prediction.output_ids):
+        return None
     if same == len(served):
         return prediction.accepted
     clear = same >= len(prediction.gaps) or prediction.gaps[same] > noise

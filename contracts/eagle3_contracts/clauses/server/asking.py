@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eagle3_contracts.clauses.obstacles import NO_TARGET, Obstacle, first_problem, from_problem
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract, Plane
 from eagle3_contracts.evidence.server import (
     ServedAnswer,
@@ -42,10 +43,13 @@ _IS = {
     "plain": "the server neither drafts nor captures auxiliary states",
 }
 
+OCCASIONS: dict[Run, str] = {"alone": "", "repeated": " the second time", "batched": " in the batch"}
+"""How an answer is told from the probe's first one."""
+
 
 def name_probe(number: int, probe: ServedProbe) -> str:
     """Name a probe by its number and length: ``probe 2 (33 tokens)``."""
-    return f"probe {number} ({len(probe.token_ids)} tokens)"
+    return f"probe {number} ({say_count(len(probe.token_ids), 'token')})"
 
 
 def find_arguments(evidence: ServerEvidence) -> ServerArguments | Obstacle:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagle3_contracts.clauses.obstacles import Obstacle
-from eagle3_contracts.clauses.server.asking import Answered, find_answers, find_role_obstacle
+from eagle3_contracts.clauses.server.asking import OCCASIONS, Answered, every_answer, find_answers, find_role_obstacle
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
@@ -25,12 +25,14 @@ def check_counters(clause: Clause, contract: Contract, evidence: ServerEvidence)
     answers = find_answers(evidence) if obstacle is None else obstacle
     if isinstance(answers, Obstacle):
         return [answers.finding(clause, evidence.subject)]
-    counted = [item for item in answers if _counts(item.answer.counters)]
-    if len(counted) < len(answers):
-        reason = f"{len(answers) - len(counted)} of {len(answers)} answers come without rounds and histogram"
-        return [Obstacle(reason, "see server.algorithm; older engines do not count").finding(clause, evidence.subject)]
+    every = list(every_answer(evidence))
+    bare = [f"{item.name}{OCCASIONS[run]}" for run, item in every if not _counts(item.answer.counters)]
     longest = _longest(evidence)
-    told = [f"{item.name}: {text}" for item in counted for text in _contradictions(item, longest)]
+    told = [f"{item.name}{OCCASIONS[run]}: {text}" for run, item in every for text in _contradictions(item, longest)]
+    if bare and not told:
+        reason = f"{len(bare)} of {say_count(len(every), 'answer')} without rounds and histogram, {bare[0]} first"
+        return [Obstacle(reason, "see server.algorithm; older engines do not count").finding(clause, evidence.subject)]
+    counted = [item for _, item in every]
     rounds = sum(item.answer.counters.rounds or 0 for item in counted if item.answer.counters)
     agree = f"rounds, histogram, accept length and tokens agree in {say_count(len(counted), 'answer')}, {rounds} rounds"
     return [

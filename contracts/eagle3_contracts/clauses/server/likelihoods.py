@@ -29,10 +29,14 @@ _TOP = 10
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """One position: the largest difference on common ids, KL, and whether the first choices are the same."""
+    """One position: the largest difference on common ids, KL, and whether the first choices are the same.
+
+    ``generated``: it is one of the text that was generated, which another forward computes than the prompt's.
+    """
 
     place: str
     position: int
+    generated: bool
     largest: float
     kl: float
     agrees: bool
@@ -42,7 +46,8 @@ class _Gap:
 class Likelihoods:
     """All positions together. ``largest``: median over positions; ``kl``: mean. ``blank``: positions without numbers.
 
-    ``recorded``: the reference is a golden recording.
+    ``recorded``: the reference is a golden recording. ``among``: the positions that the median is of: all, or those of
+    the text generated where they alone leave the tolerance.
     """
 
     positions: int
@@ -53,6 +58,7 @@ class Likelihoods:
     agreement: float
     governing: Governing
     recorded: bool
+    among: str = "positions"
 
     @property
     def distance(self) -> float:
@@ -74,9 +80,9 @@ class Likelihoods:
         """Say the numbers."""
         blank = f", {self.blank} without numbers left out" if self.blank else ""
         return (
-            f"{say_count(self.positions, 'position')}{blank}: off by {self.largest:.3g} in the median over positions "
-            f"of the largest difference, {self.worst.largest:.3g} at most ({self.worst.place}), KL {self.kl:.3g}, "
-            f"first choices agree at {self.agreement:.0%}"
+            f"{say_count(self.positions, 'position')}{blank}: off by {self.largest:.3g} in the median over "
+            f"{self.among} of the largest difference, {self.worst.largest:.3g} at most ({self.worst.place}), "
+            f"KL {self.kl:.3g}, first choices agree at {self.agreement:.0%}"
         )
 
 
@@ -132,16 +138,25 @@ def measure_likelihoods(contract: Contract, evidence: ServerEvidence) -> Likelih
             f"median needs {LEAST_TOKENS}",
             "ask a server that returns log-probabilities of prompts (return_logprob, top_logprobs_num)",
         )
+    largest, among = _median(gaps), "positions"
+    generated = [gap for gap in gaps if gap.generated]
+    if len(generated) >= LEAST_TOKENS and largest <= governing.logprob < _median(generated):
+        largest, among = _median(generated), "positions of generated text"
     return Likelihoods(
         positions=len(gaps),
         blank=len(found) - len(gaps),
-        largest=float(np.median([gap.largest for gap in gaps])),
+        largest=largest,
         worst=max(gaps, key=lambda gap: gap.largest),
         kl=float(np.mean([gap.kl for gap in gaps])),
         agreement=float(np.mean([gap.agrees for gap in gaps])),
         governing=governing,
         recorded=any(prediction.recorded for _, prediction in known),
+        among=among,
     )
+
+
+def _median(gaps: list[_Gap]) -> float:
+    return float(np.median([gap.largest for gap in gaps]))
 
 
 def common_length(one: tuple[int, ...], other: tuple[int, ...]) -> int:
@@ -156,24 +171,27 @@ def _compare_answer(item: Answered, prediction: ServedPrediction) -> Iterator[_G
     last = prompt - 1 + common_length(item.answer.output_ids, prediction.output_ids)
     for row in item.answer.logprobs:
         if 0 <= row.position <= min(last, len(prediction.top_ids) - 1):
-            yield _compare_position(item.name, row, prediction)
+            yield _compare_position(item.name, row, prediction, generated=row.position >= prompt - 1)
 
 
-def _compare_position(name: str, row: TokenLogprobs, prediction: ServedPrediction) -> _Gap | None:
+def _compare_position(name: str, row: TokenLogprobs, prediction: ServedPrediction, *, generated: bool) -> _Gap | None:
     pairs = [(row.token_id, row.logprob), *zip(row.top_ids, row.top_logprobs, strict=False)]
-    served = {token: value for token, value in pairs if value is not None and math.isfinite(value)}
-    if not served:
+    given = [(token, value) for token, value in pairs if value is not None and math.isfinite(value)]
+    if not given:
         return None
+    served = dict(given)
     ids, logprobs = prediction.top_ids[row.position], prediction.top_logprobs[row.position]
     order = np.argsort(-logprobs)[:_TOP]
     reference = {int(ids[at]): float(logprobs[at]) for at in order if math.isfinite(logprobs[at])}
     place = f"{name}, row {row.position}"
     common = [token for token in reference if token in served]
     if not common:
-        return _Gap(place, row.position, math.inf, math.inf, agrees=False)
-    largest = max(abs(served[token] - reference[token]) for token in common)
+        # The token of the text alone, where it is none of the likely ones, is no other model's choice.
+        return _Gap(place, row.position, generated, math.inf, math.inf, agrees=False) if row.top_ids else None
+    # A token may be given twice, in the text and among the most likely: each is held against the reference.
+    largest = max(abs(value - reference[token]) for token, value in given if token in reference)
     agrees = max(served, key=lambda token: served[token]) == max(reference, key=lambda token: reference[token])
-    return _Gap(place, row.position, largest, _divergence(reference, served, common), agrees)
+    return _Gap(place, row.position, generated, largest, _divergence(reference, served, common), agrees)
 
 
 def _divergence(reference: dict[int, float], served: dict[int, float], common: list[int]) -> float:

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from eagle3_contracts.clauses.obstacles import Obstacle
-from eagle3_contracts.clauses.server.asking import Answered, every_answer, expected_planes, find_answers, name_probe
+from eagle3_contracts.clauses.server.asking import (
+    OCCASIONS,
+    Answered,
+    every_answer,
+    expected_planes,
+    find_answers,
+    name_probe,
+)
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
@@ -19,8 +26,6 @@ from eagle3_contracts.registry import Clause
 _SHOWN = 3
 _LEAST_LENT = 2
 """Rows from which they are another prompt's: a single one may be the first token's, which prompts have in common."""
-
-_OCCASIONS = {"alone": "", "repeated": " the second time", "batched": " in the batch"}
 
 
 @names_stand_ins
@@ -53,7 +58,7 @@ def check_own_request(clause: Clause, contract: Contract, evidence: ServerEviden
 def _strange_answers(evidence: ServerEvidence) -> Iterator[str]:
     """Say which answers count other tokens, or give log-probabilities of other ones."""
     for run, item in every_answer(evidence):
-        tokens, name = item.probe.token_ids, f"{item.name}{_OCCASIONS[run]}"
+        tokens, name = item.probe.token_ids, f"{item.name}{OCCASIONS[run]}"
         counted = item.answer.prompt_tokens
         if counted is not None and counted != len(tokens):
             yield f"{name}: the server counts {counted} tokens in the prompt"
@@ -74,7 +79,7 @@ def _exchanged(evidence: ServerEvidence) -> Iterator[str]:
             if other is item.probe or other.alone is None or other.token_ids == item.probe.token_ids:
                 continue
             if _is_answer_to(item, other.alone.rows, other.alone.output_ids):
-                yield f"{item.name}{_OCCASIONS[run]} gets the answer to {name_probe(number, other)}"
+                yield f"{item.name}{OCCASIONS[run]} gets the answer to {name_probe(number, other)}"
 
 
 def _is_answer_to(item: Answered, rows: object, output_ids: tuple[int, ...]) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.rows import judge_finite, judge_zero_rows, record_plane
 from eagle3_contracts.clauses.server.asking import (
+    OCCASIONS,
     STATES_FLAGS,
     Answered,
+    Run,
     ask_for_states,
     every_answer,
     expected_planes,
@@ -26,7 +28,7 @@ from eagle3_contracts.findings import Finding, Level, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 _RADIX, _CHUNKS = "--disable-radix-cache", "--chunked-prefill-size -1"
-_OCCASIONS = {"alone": "", "repeated": " the second time", "batched": " in the batch"}
+_SHOWN = 3
 
 
 @names_stand_ins
@@ -39,23 +41,35 @@ def check_hidden_states(clause: Clause, contract: Contract, evidence: ServerEvid
     obstacle = find_states_obstacle(evidence)
     if obstacle is not None and obstacle.skips:
         return [obstacle.finding(clause, evidence.subject)]
-    told = [f"{item.name}: {item.answer.ragged}" for item in answers if item.answer.ragged]
-    bare = [item for item in answers if item.answer.rows is None and not item.answer.ragged]
+    asked = [(run, item) for run, item in every_answer(evidence) if run == "alone" or item.answer.asked_states]
+    ragged = [f"{item.name}{OCCASIONS[run]}: {item.answer.ragged}" for run, item in asked if item.answer.ragged]
+    bare = [(run, item) for run, item in asked if item.answer.rows is None and not item.answer.ragged]
+    told = [*ragged[:_SHOWN], *([f"{len(ragged) - _SHOWN} more like these"] if len(ragged) > _SHOWN else [])]
     if bare:
-        told.append(f"{len(bare)} of {say_count(len(answers), 'answer')} without hidden states, {bare[0].name} first")
-    flag = STATES_FLAGS[evidence.role or "eagle3"]
+        run, item = bare[0]
+        count = f"{len(bare)} of {say_count(len(asked), 'answer')} without hidden states"
+        told.append(f"{count}, {item.name}{OCCASIONS[run]} first")
     rows = sum(len(item.answer.rows) for item in answers if item.answer.rows is not None)
     return [
         clause.find(
             Verdict.FAILED if told else Verdict.PASSED,
             evidence.subject,
             observed="; ".join(told) or f"{say_count(len(answers), 'answer')} with {say_count(rows, 'row')}",
-            where=Where(flag=flag),
-            measure=float(len(told)),
+            where=Where(flag=STATES_FLAGS[evidence.role or "eagle3"]),
+            measure=float(len(ragged) + len(bare)),
             bound=0.0,
-            hint=ask_for_states(evidence) if told else "",
+            hint=_mend_states(evidence, bare) if told else "",
         )
     ]
+
+
+def _mend_states(evidence: ServerEvidence, bare: Sequence[tuple[Run, Answered]]) -> str:
+    if bare and all(run == "alone" for run, _ in bare):
+        return ask_for_states(evidence)
+    return (
+        "the same server answers other requests with a table, or sends what is none: look at what stands before it "
+        "and writes answers anew, and at the engine's release (states of requests that share a batch)"
+    )
 
 
 @names_stand_ins
@@ -112,7 +126,7 @@ def _odd_rows(evidence: ServerEvidence) -> Iterator[tuple[Answered, str]]:
         if rows is not None and len(rows) != tokens:
             cached = item.answer.cached_tokens or 0
             told = f", {cached} of its tokens from the cache" if cached else ""
-            yield item, f"{item.name}{_OCCASIONS[run]}: {len(rows)} rows for {tokens} tokens{told}"
+            yield item, f"{item.name}{OCCASIONS[run]}: {len(rows)} rows for {tokens} tokens{told}"
 
 
 def _blame(arguments: ServerArguments | None, item: Answered) -> str:
@@ -157,27 +171,41 @@ def check_width(clause: Clause, contract: Contract, evidence: ServerEvidence) ->
     hidden, planes = contract.target.hidden_size, expected_planes(contract, evidence)
     wanted = hidden * len(planes)
     widths = [(item, item.answer.rows.shape[1]) for _, item in every_answer(evidence) if item.answer.rows is not None]
-    odd = [(item, width) for item, width in widths if width != wanted]
+    odd = [(f"{item.name}: rows", width) for item, width in widths if width != wanted]
+    odd += [(f"{item.name}: rows of generated tokens", width) for item, width in _later(evidence) if width != wanted]
     names = ", ".join(plane.name for plane in planes)
     if not odd:
         observed = f"rows of {wanted} in {say_count(len(widths), 'answer')}: {names}"
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=float(wanted), bound=wanted)]
-    item, width = odd[0]
+    where, width = odd[0]
     side = f", {say_count(width // hidden, 'plane')} of {hidden}" if width % hidden == 0 else ""
     return [
         clause.find(
             Verdict.FAILED,
             evidence.subject,
-            observed=f"{item.name}: rows of {width}{side}; {len(odd)} of {say_count(len(widths), 'answer')} so",
+            observed=f"{where} of {width}{side}; {len(odd)} of {say_count(len(widths), 'answer')} so",
             expected=f"rows of {wanted}: {say_count(len(planes), 'plane')} of {hidden} ({names})",
             measure=float(width),
             bound=float(wanted),
-            hint=_mend_width(contract, width),
+            hint=_mend_width(contract, evidence, width),
         )
     ]
 
 
-def _mend_width(contract: Contract, width: int) -> str:
+def _later(evidence: ServerEvidence) -> Iterator[tuple[Answered, int]]:
+    for _, item in every_answer(evidence):
+        rows, later = item.answer.rows, item.answer.later_rows
+        if rows is not None and later is not None and later.shape[1] != rows.shape[1]:
+            yield item, later.shape[1]
+
+
+def _mend_width(contract: Contract, evidence: ServerEvidence, width: int) -> str:
+    said = (evidence.arguments.algorithm or "") if evidence.arguments is not None else ""
+    if width == contract.target.hidden_size and said.upper() == "EAGLE3":
+        return (
+            "one plane came, where EAGLE3 captures several: the draft's config asks for none "
+            "(eagle_config.use_aux_hidden_state false), or names one layer alone"
+        )
     if width == contract.target.hidden_size:
         return (
             "one plane came, the final state: the server captures no auxiliary states. Start it with "
@@ -197,6 +225,8 @@ def find_records(contract: Contract, evidence: ServerEvidence) -> list[PlaneReco
     hidden = contract.target.hidden_size
     tables = [item.answer.rows for _, item in every_answer(evidence) if item.answer.rows is not None]
     width = tables[0].shape[1]
+    later = [item.answer.later_rows for _, item in every_answer(evidence)]
+    tables += [rows for rows in later if rows is not None and rows.shape[1] == width]
     if width % hidden or not width or any(table.shape[1] != width for table in tables):
         return Obstacle(f"rows of {width} cannot be cut into planes of {hidden}", "see server.width")
     count = width // hidden

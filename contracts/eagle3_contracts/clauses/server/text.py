@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,6 +78,8 @@ def _read(item: Answered, prediction: ServedPrediction, noise: float) -> _Readin
     served, own = item.answer.output_ids, prediction.output_ids
     same = common_length(served, own)
     clear = int((prediction.gaps[:same] > noise).sum())
+    if same == len(served) < len(own) and item.answer.finish != "length":
+        return _Reading(item, prediction, clear, same, math.inf)
     if same == min(len(served), len(own)):
         return _Reading(item, prediction, clear, None, 0.0)
     return _Reading(item, prediction, clear, same, float(prediction.gaps[same]))
@@ -84,6 +87,12 @@ def _read(item: Answered, prediction: ServedPrediction, noise: float) -> _Readin
 
 def _say_parting(reading: _Reading) -> str:
     at = reading.parts or 0
+    if at == len(reading.item.answer.output_ids):
+        why = reading.item.answer.finish[:40] or "no reason given"
+        return (
+            f"{reading.item.name}: the text ends after {at} of the {len(reading.prediction.output_ids)} tokens asked "
+            f"for ({why}), where an end of text was to be ignored"
+        )
     return (
         f"{reading.item.name}, output {at}: token {reading.item.answer.output_ids[at]}, where the target's own choice "
         f"is {reading.prediction.output_ids[at]} by {reading.gap:.3g} nats"

@@ -48,6 +48,7 @@ def read_answer(question: Question, answer: object) -> ServedAnswer:
         ragged=ragged,
         logprobs=read_logprobs(question, output, meta),
         counters=_counters(meta, completion),
+        asked_states=question.hidden_states,
     )
 
 

@@ -100,10 +100,13 @@ def read_arguments(info: object) -> tuple[ServerArguments, tuple[Problem, ...]]:
 
 
 def tell_role(arguments: ServerArguments) -> ServerRole:
-    """Tell what kind of server it is: one that drafts, one that captures, or neither."""
-    if arguments.algorithm is not None and arguments.draft is not None:
-        return "eagle3"
+    """Tell what kind of server it is: one that drafts, one that captures, or neither.
+
+    One with an algorithm and no draft model drafts too, with what it has: it must not pass for one that drafts nothing.
+    """
     captures = arguments.raw.get("enable_return_aux_hidden_states") is True or arguments.capture_ids is not None
+    if arguments.algorithm is not None and (arguments.draft is not None or not captures):
+        return "eagle3"
     return "capture" if captures else "plain"
 
 

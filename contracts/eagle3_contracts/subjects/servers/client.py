@@ -12,7 +12,7 @@ from eagle3_contracts.evidence.server import ServedAnswer
 from eagle3_contracts.subjects.servers.answers import read_answer, read_batch
 from eagle3_contracts.subjects.servers.asking import Question, batch_body
 from eagle3_contracts.subjects.servers.failing import ServerProblemError
-from eagle3_contracts.subjects.servers.transport import Transport
+from eagle3_contracts.subjects.servers.transport import Transport, explain_status
 
 _PAUSE = 0.5
 _STARTING = http.client.SERVICE_UNAVAILABLE
@@ -31,12 +31,16 @@ class SglangClient:
         """
         end = time.monotonic() + patience
         while True:
-            status = self.transport.exchange("GET", "/health").status
-            if status == http.client.OK:
+            reply = self.transport.exchange("GET", "/health")
+            if reply.status == http.client.OK:
                 return
-            if status != _STARTING or time.monotonic() >= end:
-                waited = f" after {patience:g} s of waiting" if status == _STARTING and patience else ""
-                raise ServerProblemError("status", f"status {status}{waited}: it is not healthy", where="GET /health")
+            if reply.status != _STARTING:
+                raise explain_status(reply, "GET /health", keyed=self.transport.key is not None)
+            if time.monotonic() >= end:
+                waited = f" after {patience:g} s of waiting" if patience else ""
+                raise ServerProblemError(
+                    "status", f"status {reply.status}{waited}: it is not healthy", where="GET /health"
+                )
             time.sleep(_PAUSE)
 
     def model_info(self) -> Any:

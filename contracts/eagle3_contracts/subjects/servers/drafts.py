@@ -99,7 +99,7 @@ def open_drafting(
 
 def _effective(arguments: ServerArguments) -> tuple[int, int, int]:
     steps, topk, tokens = arguments.steps, arguments.topk, arguments.draft_tokens
-    if arguments.algorithm != "EAGLE3":
+    if (arguments.algorithm or "").upper() != "EAGLE3":
         raise UnpredictedError(f"the server's algorithm is {arguments.algorithm or 'none'}, not EAGLE3")
     if steps is None or topk is None or tokens is None or min(steps, topk) < 1 or tokens < 2:
         raise UnpredictedError(

@@ -16,7 +16,12 @@ from eagle3_contracts.subjects.servers.failing import ServerProblemError
 from eagle3_contracts.subjects.servers.naming import read_name
 from eagle3_contracts.subjects.servers.probes import NEW_TOKENS, plan_probes
 from eagle3_contracts.subjects.servers.probing import Probing
-from eagle3_contracts.subjects.servers.references import compare_rows, open_oracle, open_reference
+from eagle3_contracts.subjects.servers.references import (
+    compare_later_rows,
+    compare_rows,
+    open_oracle,
+    open_reference,
+)
 from eagle3_contracts.subjects.servers.transport import Limits, Transport
 
 if TYPE_CHECKING:
@@ -99,6 +104,7 @@ def _probe(contract: Contract, client: SglangClient, known: ServerEvidence, opti
         probes=_foretell(oracle, probing.probes),
         batch_size=probing.batch_size,
         comparison=comparison,
+        later=compare_later_rows(reference, contract, role, tuple(probing.probes)),
         problems=(*known.problems, *probing.problems, *reference.problems),
         notes=(*known.notes, *plan.notes, *probing.notes, *reference.notes, *misfits, *unforetold),
     )

@@ -23,6 +23,7 @@ class Probing:
     problems: tuple[Problem, ...] = ()
     batch_size: int = 0
     notes: tuple[str, ...] = ()
+    asking: str = ""
 
     def run(self, prompts: tuple[Prompt, ...]) -> None:
         """Ask all; what is not answered stays None, and ``problems`` says why."""
@@ -34,14 +35,17 @@ class Probing:
                 self._ask_again(at)
             self._ask_batch(prompts)
         except ServerProblemError as error:
-            self.problems = (error.problem,)
+            problem = error.problem
+            self.problems = (replace(problem, reason=f"{problem.reason}{self.asking}"),)
 
     def _ask_alone(self, at: int) -> None:
+        self.asking = f" (probe {at + 1}, alone)"
         question = Question(self.probes[at].token_ids, NEW_TOKENS, self.hidden_states, TOP)
         self.probes[at] = replace(self.probes[at], alone=self.client.ask(question))
 
     def _ask_again(self, at: int) -> None:
         """Ask without log-probabilities: a cached prefix is then used, and its rows are lost where that happens."""
+        self.asking = f" (probe {at + 1}, the second time)"
         question = Question(self.probes[at].token_ids, NEW_TOKENS, self.hidden_states)
         self.probes[at] = replace(self.probes[at], repeated=self.client.ask(question))
 
@@ -49,6 +53,7 @@ class Probing:
         if not prompts:
             return
         several = tuple(islice(cycle(prompts), max(BATCH, len(prompts))))
+        self.asking = f" ({len(several)} probes in one request)"
         states = self.hidden_states and self._fits(several)
         answers = self.client.ask_batch([Question(prompt, NEW_TOKENS, states, TOP) for prompt in several])
         self.batch_size = len(several)

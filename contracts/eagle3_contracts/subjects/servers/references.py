@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from eagle3_contracts.contract import Contract, Plane
 from eagle3_contracts.evidence import Array, Problem, TargetComparison
 from eagle3_contracts.evidence.server import ServedProbe, ServerArguments, ServerRole
@@ -75,6 +77,36 @@ def compare_rows(
     if reference.target is None or not samples:
         return None, notes
     return compare_planes(reference.target, contract, samples, declared=expected_planes(contract, role)), notes
+
+
+def compare_later_rows(
+    reference: Reference, contract: Contract, role: ServerRole, probes: tuple[ServedProbe, ...]
+) -> TargetComparison | None:
+    """Hold the rows of generated tokens against the target's on the text that the server gave; None if there are none.
+
+    Row i is the state of output i, of all outputs but the last; answers with another number of rows are left out.
+    """
+    from eagle3_contracts.subjects.targets.comparing import compare_planes
+
+    width = contract.target.hidden_size
+    samples: list[tuple[tuple[int, ...], Array]] = []
+    firsts: list[int] = []
+    for probe in probes:
+        answer = probe.alone
+        rows, later = (answer.rows, answer.later_rows) if answer is not None else (None, None)
+        if answer is None or rows is None or later is None or len(rows) != len(probe.token_ids):
+            continue
+        if len(later) != len(answer.output_ids) - 1 or later.shape[1] != rows.shape[1] or rows.shape[1] % width:
+            continue
+        whole = np.concatenate([rows, later])
+        samples.append(
+            ((*probe.token_ids, *answer.output_ids[:-1]), whole.reshape(len(whole), -1, width).swapaxes(0, 1))
+        )
+        firsts.append(len(rows))
+    if reference.target is None or not samples:
+        return None
+    planes = expected_planes(contract, role)
+    return compare_planes(reference.target, contract, samples, declared=planes, firsts=firsts)
 
 
 def expected_planes(contract: Contract, role: ServerRole) -> tuple[Plane, ...]:

@@ -35,11 +35,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, whole: the status, its content type in lower case, the bytes."""
+    """What came back, whole: the status, its content type in lower case, the bytes.
+
+    ``encoding``: how the body is compressed, empty if it is not. ``again``: when to ask again, as the server says.
+    """
 
     status: int
     content_type: str
     body: bytes
+    encoding: str = ""
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,14 @@ class Transport:
             connection.sock = DeadlineSocket(inner, deadline)
             connection.request(method, self.address.base + route, body, self._headers(body))
             with connection.getresponse() as response:
-                return Reply(response.status, _content_type(response), self._read(response, where))
+                encoding = (response.headers.get("Content-Encoding") or "").strip().lower()
+                return Reply(
+                    response.status,
+                    _content_type(response),
+                    self._read(response, where),
+                    "" if encoding == "identity" else encoding,
+                    response.headers.get("Retry-After") or "",
+                )
         except TotalTimeoutError:
             reason = f"no whole answer within {self.limits.total:g} s, though something came now and then"
             raise ServerProblemError("timeout", reason, where=where) from None
@@ -137,7 +149,10 @@ class Transport:
     def _read_json(self, method: str, route: str, reply: Reply) -> Any:
         where = f"{method} {route}"
         if reply.status != http.client.OK:
-            raise ServerProblemError("status", _explain_status(reply), where=where)
+            raise explain_status(reply, where, keyed=self.key is not None)
+        if reply.encoding:
+            reason = f"the answer is compressed ({quote(reply.encoding)}), though none was asked to be"
+            raise ServerProblemError("no-json", reason, where=where)
         if not reply.body.strip():
             raise ServerProblemError("truncated", "the answer is empty", where=where)
         if reply.content_type not in _JSON_TYPES:
@@ -147,13 +162,35 @@ class Transport:
         return parse_json(reply.body, where)
 
 
-def _explain_status(reply: Reply) -> str:
-    status = reply.status
+def explain_status(reply: Reply, where: str, *, keyed: bool) -> ServerProblemError:
+    """Give the error of a status that is no 200. ``keyed``: a key was sent along."""
+    status, remedy = reply.status, ""
     if 300 <= status < 400:
-        return f"status {status}: a redirect, which is not followed"
-    if status in {401, 403}:
-        return f"status {status}: the server wants a key; set the variable {CREDENTIALS}"
-    return f"status {status}; the answer begins {quote(_text(reply.body))}"
+        told, remedy = "a redirect, which is not followed", "give the address that it leads to, if it is the engine's"
+    elif status in {401, 403}:
+        told = f"the server does not take the key in {CREDENTIALS}" if keyed else "the server wants a key"
+        remedy = f"set the variable {CREDENTIALS} to the server's --api-key (or --admin-api-key)"
+    elif status == http.client.NOT_FOUND:
+        told = "there is no such route"
+        remedy = _NO_ROUTE
+    elif status in {429, 503}:
+        told = "the server takes no more requests now" + (
+            f", ask again after {quote(reply.again)}" if reply.again else ""
+        )
+        remedy = "check while it has room: 16 short requests at once are asked for (SGLang: --max-queued-requests)"
+    else:
+        told = ""
+    # What refuses a key may repeat it.
+    begin = f"the answer begins {quote(_text(reply.body))}" if reply.body.strip() else "the answer is empty"
+    shown = "" if status in {401, 403} else begin
+    said = "; ".join(filter(None, (f"status {status}" + (f": {told}" if told else ""), shown)))
+    return ServerProblemError("status", said, where=where, remedy=remedy)
+
+
+_NO_ROUTE = (
+    "give the address of SGLang's own server, without /v1: it has /health, /server_info and /generate. Other engines "
+    "(vLLM) are checked by --launch and --checkpoint; a gateway that hides these routes cannot be asked"
+)
 
 
 def _content_type(response: http.client.HTTPResponse) -> str:

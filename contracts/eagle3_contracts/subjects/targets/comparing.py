@@ -29,13 +29,19 @@ _DEAD_CHANNEL = 1e-3
 
 
 def compare_planes(
-    target: Target, contract: Contract, samples: Iterable[Sample], *, declared: Sequence[Plane] | None = None
+    target: Target,
+    contract: Contract,
+    samples: Iterable[Sample],
+    *,
+    declared: Sequence[Plane] | None = None,
+    firsts: Sequence[int] = (),
 ) -> TargetComparison:
     """Hold the planes of samples against the target, pooled over all samples' tokens.
 
     ``declared``: what the planes are meant to be, in their order (default: ``storage.planes``); it decides only
-    which planes have their logits rebuilt when rebuilding all would take long. Samples that do not fit each other,
-    the hidden size or the vocabulary are left out with a note.
+    which planes have their logits rebuilt when rebuilding all would take long. ``firsts``: of each sample the first row
+    to be compared, where the rows before it are judged elsewhere (default: all are compared). Samples that do not fit
+    each other, the hidden size or the vocabulary are left out with a note.
     """
     planned = tuple(contract.stored_planes() if declared is None else declared)
     notes: list[str] = list(target.notes)
@@ -47,7 +53,7 @@ def compare_planes(
             notes.append(f"sample {number} was not compared: {obstacle}")
             continue
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # NaN and infinity: other clauses
-            pools.add(tokens, planes)
+            pools.add(tokens, planes, firsts[number] if firsts else 0)
     if pools.thinned:
         notes.append(f"{pools.thinned} samples are longer than {ROW_CAP} tokens: that many rows of each were compared")
     return pools.result(notes)
@@ -65,10 +71,10 @@ class _Pools:
         self.embedding: list[Table] = []
         self.norm: list[Table] = []
 
-    def add(self, tokens: npt.NDArray[np.int64], planes: Array) -> None:
-        """Measure one sample."""
-        rows = thin(len(tokens))
-        self.thinned += len(rows) < len(tokens)
+    def add(self, tokens: npt.NDArray[np.int64], planes: Array, first: int = 0) -> None:
+        """Measure one sample, from its row ``first`` on."""
+        rows = thin(len(tokens) - first) + first
+        self.thinned += len(rows) < len(tokens) - first
         self.tokens += len(rows)
         if self.planes is None:
             self.planes = len(planes)
