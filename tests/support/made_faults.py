@@ -19,6 +19,7 @@ from eagle3_contracts.faults.injecting.servers import serve
 from eagle3_contracts.faults.making import MadeFault, make_fault
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.reports.json_report import decode_finding
+from eagle3_contracts.subjects.servers import gathering
 from eagle3_contracts.subjects.servers.transport import Limits
 
 SHORT = Limits(connect=2, read=1.0, total=2.0, size=8 << 20)
@@ -75,5 +76,5 @@ def _impatient(made: MadeFault) -> Iterator[None]:
     if made.fault.id not in CONNECTION_FAULTS or made.sound:
         yield
         return
-    with patch("eagle3_contracts.subjects.servers.gathering.Limits", lambda: SHORT):
+    with patch.object(gathering, "Limits", lambda: SHORT):
         yield

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {"findings", "registry", "run"},
     "guards": FOUNDATIONS | {"clauses", "consumers", "dialects", "launchers", "registry", "reports", "run", "subjects"},
     "recording": FOUNDATIONS | {"__init__", "accuracy", "drafter", "embedded", "subjects", "writing"},
-    "faults": FOUNDATIONS | {"drafter", "embedded", "registry", "subjects"},
+    "faults": FOUNDATIONS | {"drafter", "embedded", "registry", "run", "subjects"},
     "testing": {"__init__", "contract", "embedded", "findings", "registry", "reports", "run", "subjects"},
     "plugin": {"contract", "findings", "registry", "subjects", "testing"},
     "suite": {"registry"},
