@@ -9,6 +9,7 @@ from typing import Any
 from eagle3_contracts.faults import Kind
 from eagle3_contracts.registry import CLAUSES
 from support.museum.exhibits import judging_clauses
+from support.museum.figures import read_figures, tell_figures
 from support.museum.fixtures import FIXTURES
 from support.museum.pairs import MASKED, PAIRS
 
@@ -28,7 +29,7 @@ written from; `EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS=1 pytest tests/faults/test_caug
 
 def write_page(rows: Mapping[str, Row]) -> str:
     """Write the page of all rows."""
-    parts = [HEAD, *_counts(rows), *_fixtures(), *_pairs()]
+    parts = [HEAD, *_counts(rows), *_fixtures(), *_pairs(), *tell_figures(read_figures())]
     for stage in dict.fromkeys(row["stage"] for row in rows.values()):
         parts += _stage(stage, {name: row for name, row in rows.items() if row["stage"] == stage})
     parts += _clauses(rows)
