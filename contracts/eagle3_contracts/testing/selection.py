@@ -73,7 +73,7 @@ def select(given: Mapping[str, Given]) -> Selection:
         options=Options(
             target=target.value if target else str(default.embedded_target()) if embedded else None,
             scan=scan.value if scan else Options().scan,
-            probes=int(probes.value) if probes else Options().probes,
+            probes=settings.read_count(settings.PROBES.option, probes.value) if probes else Options().probes,
             drafter=drafters.value if drafters and len(drafters.values) == 1 else None,
         ),
         required=_required_stages(given.get(settings.REQUIRE.option)),

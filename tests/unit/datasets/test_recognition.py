@@ -56,6 +56,15 @@ def test_states_whose_widths_do_not_relate_fit_no_format(tmp_path: Path) -> None
     assert "here aux_hidden_state is 8 wide and hidden_state 24" in problem.reason
 
 
+def test_a_key_misnamed_in_every_file_is_told_of_every_file(tmp_path: Path) -> None:
+    for number in range(5):
+        torch.save(_record(hidden_statez=_states(20, 24)), tmp_path / f"data_{number}.pt")
+    problems = read_evidence(tmp_path).problems
+    assert [problem.kind for problem in problems] == ["unknown-format"] * 5
+    assert [problem.where.file for problem in problems] == [f"data_{number}.pt" for number in range(5)]
+    assert all("hidden_statez" in problem.reason for problem in problems)
+
+
 def test_planes_and_tokens_on_swapped_axes_fit_no_format(tmp_path: Path) -> None:
     save_file(
         {"hidden_states": torch.randn(4, 20, 8).bfloat16(), "token_ids": torch.arange(20)}, tmp_path / "r.safetensors"

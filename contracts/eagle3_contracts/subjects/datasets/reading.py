@@ -93,13 +93,13 @@ def read_dataset(source: Source) -> Reading:
     if not files:
         return Reading(source, None, dataclasses.replace(base, problems=(*base.problems, _emptiness(source))))
     opened: Opened = {}
-    chosen_format, note, problem = _recognise(source, chosen, opened)
+    chosen_format, note, strange = _recognise(source, chosen, opened)
     found = dataclasses.replace(base, format=chosen_format.id if chosen_format else None)
-    if note or problem:
+    if note or strange:
         found = dataclasses.replace(
             found,
             notes=(*found.notes, *((note,) if note else ())),
-            problems=(*found.problems, *([problem] if problem else [])),
+            problems=(*found.problems, *strange),
         )
     reading = Reading(source, chosen_format, found)
     merged = merge_all(
@@ -125,13 +125,13 @@ def read_sample(entry: Entry, reading: Reading) -> Sample:
 
 def _recognise(
     source: Source, chosen: list[FoundFile], opened: Opened
-) -> tuple[DatasetFormat | None, str, Problem | None]:
+) -> tuple[DatasetFormat | None, str, tuple[Problem, ...]]:
     """Recognise the dataset from a few readable files, or take the format that the user named.
 
     What is opened for that stays in ``opened``, so that no file is read twice.
     """
     if source.named:
-        return source.named, "", None
+        return source.named, "", ()
     entries: list[Entry] = []
     for file in chosen:
         found = _open(file, source.options)
@@ -139,8 +139,8 @@ def _recognise(
         entries += found[:1] if isinstance(found, list) else []
         if len(entries) == _RECOGNISED_BY:
             break
-    choice, problem = recognise_dataset(entries, source.neighbours, source.contract, str(source.path))
-    return (choice.format if problem is None else None), choice.note, problem
+    choice, problems = recognise_dataset(entries, source.neighbours, source.contract, str(source.path))
+    return (None if problems else choice.format), choice.note, problems
 
 
 def _open(file: FoundFile, options: Options) -> list[Entry] | Problem:

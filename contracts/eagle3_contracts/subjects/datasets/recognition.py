@@ -54,17 +54,17 @@ def recognise_entry(entry: Entry, neighbours: Neighbours, contract: Contract | N
 
 def recognise_dataset(
     entries: Sequence[Entry], neighbours: Neighbours, contract: Contract | None, root: str
-) -> tuple[Choice, Problem | None]:
-    """Recognise a dataset by the format that most of a few files have; the problem says why it cannot be."""
+) -> tuple[Choice, tuple[Problem, ...]]:
+    """Recognise a dataset by the format that most of a few files have; problems say why it cannot be, file by file."""
     choices = [recognise_entry(entry, neighbours, contract) for entry in entries]
     votes = Counter(choice.format.id for choice in choices if choice.format)
     if votes:
         winner = votes.most_common(1)[0][0]
-        return next(choice for choice in choices if choice.format and choice.format.id == winner), None
+        return next(choice for choice in choices if choice.format and choice.format.id == winner), ()
     for entry, choice in zip(entries, choices, strict=True):
         if choice.candidates:
-            return choice, _ambiguity(entry, choice, root)
-    return Choice(None), (_strangeness(entries[0], contract) if entries else None)
+            return choice, (_ambiguity(entry, choice, root),)
+    return Choice(None), tuple(_strangeness(entry, contract) for entry in entries)
 
 
 def explain_mismatch(entry: Entry, chosen: DatasetFormat, contract: Contract | None) -> Problem | None:
