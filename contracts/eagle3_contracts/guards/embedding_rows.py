@@ -57,7 +57,7 @@ def measure_shares(contract: Contract, batch: StepZero) -> Mapping[int, Shares]:
     """
     import torch
 
-    from eagle3_contracts.guards.rows import rows_of, states_of
+    from eagle3_contracts.guards.values import rows_of, states_of
 
     states = states_of(batch.fc_input)
     flat = states.reshape(-1, states.shape[-1])
@@ -74,7 +74,7 @@ def measure_shares(contract: Contract, batch: StepZero) -> Mapping[int, Shares]:
 
 def _number(batch: StepZero, shape: tuple[int, ...]) -> Places:
     """Number the documents of all sequences, padding -1."""
-    from eagle3_contracts.guards.rows import rows_of
+    from eagle3_contracts.guards.values import rows_of
 
     sequence = np.repeat(np.arange(shape[0], dtype=np.int64)[:, None], shape[1], axis=1)
     if batch.documents is None:

@@ -9,6 +9,7 @@ from eagle3_contracts.clauses.bounds import NORMED, NOT_NORMED
 from eagle3_contracts.clauses.norm_states import read_norm_state
 from eagle3_contracts.findings import Finding, Rung, Verdict, Where
 from eagle3_contracts.guards.embedding_rows import check_embedding
+from eagle3_contracts.guards.values import check_finite, check_zero_rows, rows_of, sample, states_of
 from eagle3_contracts.registry import clause
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from eagle3_contracts.subjects.loaders.protocol import StepZero
 
 SUBJECT = "first batch"
-SAMPLED = 256
-"""Rows that norms are taken of."""
 
 
 def check_batch(
@@ -36,7 +35,8 @@ def check_batch(
         return
     yield _check_tokens(contract, batch)
     yield _check_mask(batch)
-    yield _check_finite(batch)
+    yield check_finite(batch)
+    yield from check_zero_rows(batch)
     yield from check_embedding(contract, batch)
     yield from _check_norms(contract, batch, last)
     yield _check_norm_state(batch, last, norm_weight)
@@ -52,28 +52,14 @@ def find_last_plane(contract: Contract, dataset_format: str | None) -> Plane | N
     return next((other for other in stored if other.boundary == plane.boundary), plane)
 
 
-def rows_of(value: Any) -> Tensor:
-    """Give a part of a batch as [B, N, ...]; [N] becomes one sequence, and a mask's last dimension of one goes."""
-    import torch
-
-    tensor = torch.as_tensor(value).detach()
-    if tensor.ndim == 3 and tensor.shape[-1] == 1:
-        tensor = tensor[..., 0]
-    return tensor[None] if tensor.ndim == 1 else tensor
-
-
-def states_of(value: Any) -> Tensor:
-    """Give states as [B, N, W]."""
-    import torch
-
-    tensor = torch.as_tensor(value).detach()
-    return tensor[None] if tensor.ndim == 2 else tensor
-
-
 def _check_shapes(contract: Contract, batch: StepZero, last: Plane | None) -> Iterator[Finding]:
     """Compare widths with the declared planes, and all parts with the rows of fc's input."""
     fed, hidden = states_of(batch.fc_input), contract.target.hidden_size
     planes = contract.input_planes()
+    if not fed.numel():
+        told, hint = f"the batch is empty: fc's input is {list(fed.shape)}", "give the first batch that has rows"
+        yield clause("loader.runs").find(Verdict.FAILED, SUBJECT, observed=told, measure=0.0, bound=1.0, hint=hint)
+        return
     told = f"fc's input is {fed.shape[-1]} wide, {fed.shape[-1] / hidden:g} planes of {hidden}, in {_dtype(fed)}"
     wide = fed.ndim == 3 and fed.shape[-1] == hidden * len(planes) and fed.is_floating_point()
     yield clause("loader.fc-input").find(
@@ -124,7 +110,8 @@ def _check_last_hidden(batch: StepZero, plane: Plane | None, wanted: tuple[int, 
 def _check_tokens(contract: Contract, batch: StepZero) -> Finding:
     tokens, vocabulary = rows_of(batch.tokens), contract.target.vocab_size
     low, high = int(tokens.min()), int(tokens.max())
-    fits = low >= 0 and high < vocabulary and not tokens.is_floating_point()
+    whole = not tokens.is_floating_point() and not tokens.is_complex() and str(tokens.dtype) != "torch.bool"
+    fits = low >= 0 and high < vocabulary and whole
     return clause("loader.stored-tokens").find(
         Verdict.PASSED if fits else Verdict.FAILED,
         SUBJECT,
@@ -160,41 +147,15 @@ def _check_mask(batch: StepZero) -> Finding:
     )
 
 
-def _check_finite(batch: StepZero) -> Finding:
-    """Look at every number of the batch: the one look that grows with it."""
-    parts = {"fc_input": batch.fc_input, "last_hidden": batch.last_hidden}
-    states = {name: states_of(part) for name, part in parts.items() if part is not None}
-    # A sum is finite only if all its terms are, and needs no copy; an overflow is told apart by looking again.
-    doubtful = {name: part for name, part in states.items() if not bool(part.sum(dtype=_wide()).isfinite())}
-    wrong = {name: count for name, part in doubtful.items() if (count := int((~part.isfinite()).sum()))}
-    told = ", ".join(f"{count} values of {name} are NaN or infinite" for name, count in wrong.items())
-    return clause("loader.nonfinite").find(
-        Verdict.FAILED if wrong else Verdict.PASSED,
-        SUBJECT,
-        observed=told or "all values are finite",
-        measure=float(sum(wrong.values())),
-        bound=0.0,
-        hint="find the sample with `eagle3-contracts check`, clause dataset.finite, and capture it again"
-        if wrong
-        else "",
-    )
-
-
-def _wide() -> Any:
-    import torch
-
-    return torch.float32
-
-
 def _check_norms(contract: Contract, batch: StepZero, last: Plane | None) -> Iterator[Finding]:
     """Compare median norms with the declared ranges: they inform, and never decide."""
     hidden = contract.target.hidden_size
-    fed = _sample(batch, batch.fc_input)
+    fed = sample(batch, batch.fc_input)
     named = [
         (plane, fed[:, index * hidden : (index + 1) * hidden]) for index, plane in enumerate(contract.input_planes())
     ]
     if last is not None and batch.last_hidden is not None:
-        named.append((last, _sample(batch, batch.last_hidden)))
+        named.append((last, sample(batch, batch.last_hidden)))
     for plane, rows in named:
         if plane.norm is None or not len(rows):
             continue
@@ -219,17 +180,6 @@ def _say_others(contract: Contract, median: float) -> str:
     return f", as {', '.join(names)} may have" if names else ""
 
 
-def _sample(batch: StepZero, part: Any) -> Tensor:
-    """Give some rows of a part that are no padding, [at most SAMPLED, W], spread over the batch."""
-    import torch
-
-    states = states_of(part)
-    flat = states.reshape(-1, states.shape[-1])
-    real = torch.ones(len(flat), dtype=torch.bool) if batch.documents is None else rows_of(batch.documents).ravel() >= 0
-    places = real.nonzero().ravel()
-    return flat[places[:: max(1, len(places) // SAMPLED)][:SAMPLED].to(flat.device)]
-
-
 def _check_norm_state(batch: StepZero, plane: Plane | None, norm_weight: Any) -> Finding:
     """Tell by the final norm's weight whether the last hidden state has passed it."""
     import torch
@@ -240,8 +190,11 @@ def _check_norm_state(batch: StepZero, plane: Plane | None, norm_weight: Any) ->
         if plane is None or not plane.is_final:
             told = "the declared last hidden state is no final state"
         return rule.find(Verdict.SKIPPED, SUBJECT, observed=told)
-    rows = _sample(batch, batch.last_hidden).float()
+    rows = sample(batch, batch.last_hidden).float()
     weight = torch.as_tensor(norm_weight).detach().to(rows)
+    if weight.shape != rows.shape[-1:]:
+        told = f"norm_weight is {list(weight.shape)}, rows are {rows.shape[-1]} wide"
+        return rule.find(Verdict.ERRORED, SUBJECT, observed=told, hint="give the target's final norm, [hidden size]")
     value = float((rows / weight).square().mean(dim=-1).sqrt().median())
     return _judge_norm_state(plane, read_norm_state(value), value)
 
@@ -272,8 +225,14 @@ def _check_targets(batch: StepZero) -> Finding:
         told = "the batch gives no target token ids, or no draft vocabulary to hold them against"
         return rule.find(Verdict.SKIPPED, SUBJECT, observed=told)
     targets, known = rows_of(batch.targets).long(), rows_of(batch.vocabulary).ravel().bool()
-    trained = targets[rows_of(batch.mask) != 0] if batch.mask is not None else targets.ravel()
-    outside = int((~known[trained.clamp(0, len(known) - 1)]).sum()) + int((trained >= len(known)).sum())
+    mask = rows_of(batch.mask) if batch.mask is not None else None
+    if not len(known) or (mask is not None and mask.shape != targets.shape):
+        told = f"targets {list(targets.shape)} beside a draft vocabulary of {len(known)} tokens"
+        told += f" and a mask {list(mask.shape)}" if mask is not None else ""
+        return rule.find(Verdict.ERRORED, SUBJECT, observed=told, hint="give one target for each row, and all of t2d")
+    trained = targets[mask != 0] if mask is not None else targets.ravel()
+    there = (trained >= 0) & (trained < len(known))
+    outside = int((~there).sum()) + int((~known[trained[there]]).sum())
     return rule.find(
         Verdict.FAILED if outside else Verdict.PASSED,
         SUBJECT,

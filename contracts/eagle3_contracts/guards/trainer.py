@@ -34,20 +34,46 @@ def guard(
     other: noise that training adds to states must be added after this call. Which other boundaries were captured no
     batch can tell: hold the dataset against the target for that (``--contract-hidden-states``, ``--contract-target``).
     """
-    from eagle3_contracts.contract import load_contract
-    from eagle3_contracts.guards.batches import read_step_zero
-    from eagle3_contracts.guards.rows import check_batch
-
-    declared = load_contract(contract) if isinstance(contract, str) else contract
-    step, known = read_step_zero(batch)
-    findings = tuple(check_batch(declared, step, norm_weight, dataset_format or known))
+    declared = _find_contract(contract)
+    findings = _judge(batch, declared, norm_weight, dataset_format)
     wrong = {Verdict.FAILED} if serves_unchecked else {Verdict.FAILED, Verdict.ERRORED}
     blamed = tuple(item for item in findings if item.verdict in wrong and item.level is Level.MUST)
     if blamed and raises:
-        from eagle3_contracts.reports.terminal import describe_finding
-
-        failed = any(item.verdict is Verdict.FAILED for item in blamed)
-        told = "does not keep" if failed else "COULD NOT BE CHECKED against"
-        heading = f"eagle3-contracts: the batch {told} the contract {declared.reference}"
-        raise GuardError("\n".join([heading, *(describe_finding(item) for item in blamed)]), blamed)
+        raise _refuse(declared, blamed)
     return findings
+
+
+def _find_contract(contract: Any) -> Contract:
+    from eagle3_contracts.contract import Contract, load_contract
+
+    declared = load_contract(contract) if isinstance(contract, str) else contract
+    if isinstance(declared, Contract):
+        return declared
+    told = f"a contract is a name, a path or what load_contract gives, and this is {type(declared).__name__}"
+    raise GuardError(f"eagle3-contracts: {told}")
+
+
+def _judge(batch: Any, declared: Contract, norm_weight: Any, dataset_format: str | None) -> tuple[Finding, ...]:
+    """Give all findings; a batch that cannot be looked at is "could not check", never a crash without a name."""
+    from eagle3_contracts.guards.batches import read_step_zero
+    from eagle3_contracts.guards.rows import check_batch
+
+    step, known = read_step_zero(batch)
+    try:
+        return tuple(check_batch(declared, step, norm_weight, dataset_format or known))
+    except Exception as error:
+        why = f"{type(error).__name__}: {str(error)[:300]}"
+        parts = (
+            "give tensors or arrays of numbers: fc_input [B, N, W], tokens [B, N], last_hidden [B, N, H], mask [B, N]"
+        )
+        message = f"eagle3-contracts: COULD NOT CHECK the batch against the contract {declared.reference}: {why}"
+        raise GuardError(f"{message}. {parts}") from error
+
+
+def _refuse(declared: Contract, blamed: tuple[Finding, ...]) -> GuardError:
+    from eagle3_contracts.reports.terminal import describe_finding
+
+    failed = any(item.verdict is Verdict.FAILED for item in blamed)
+    told = "does not keep" if failed else "COULD NOT BE CHECKED against"
+    heading = f"eagle3-contracts: the batch {told} the contract {declared.reference}"
+    return GuardError("\n".join([heading, *(describe_finding(item) for item in blamed)]), blamed)

@@ -40,7 +40,7 @@ def check_contract(clause: Clause, contract: Contract, evidence: GoldenEvidence)
     unsaid = [] if evidence.digest else ["which digest the contract had"]
     unsaid += [] if evidence.target_digest else ["which weights the target had"]
     if unsaid:
-        silent = Obstacle(f"the manifest does not say {' or '.join(unsaid)}", where=_at(None), skips=True)
+        silent = Obstacle(f"the manifest does not say {' or '.join(unsaid)}", RECORD, _at(None))
         found.append(silent.finding(clause, evidence.subject))
     return found
 
