@@ -26,8 +26,7 @@ STARTS: dict[str, Callable[[Tensor], Tensor]] = {
     ),
     "torch's own start of a linear layer": lambda like: nn.init.kaiming_uniform_(like, a=5**0.5),
     "uniform with deviation 0.0884, Xavier's start": nn.init.xavier_uniform_,
-    "normal with deviation 0.0884, Xavier's start": nn.init.xavier_normal_,
-    "normal with deviation 0.102, Kaiming's start": nn.init.kaiming_normal_,
+    "uniform with deviation 0.102, Kaiming's start": nn.init.kaiming_uniform_,
     "0 everywhere": nn.init.zeros_,
     "1 everywhere": nn.init.ones_,
 }

@@ -89,7 +89,7 @@ _CUT_TO = 0.8796
 
 
 def _starts(shape: tuple[int, ...], spread: float) -> dict[_Shape, list[tuple[float, str]]]:
-    """Give, for each distribution, the deviations that frameworks start matrices with."""
+    """Give, for each distribution, the deviations that trainers' frameworks start matrices with."""
     fan_out, fan_in = shape
     xavier, he = math.sqrt(2 / (fan_in + fan_out)), math.sqrt(2 / fan_in)
     config = "the config's initializer_range"
@@ -97,7 +97,7 @@ def _starts(shape: tuple[int, ...], spread: float) -> dict[_Shape, list[tuple[fl
     scaled = [(xavier, "Xavier's start"), (he, "Kaiming's start")]
     return {
         _UNIFORM: [own, *scaled],
-        _NORMAL: [(spread, config), (1.0, "torch's start of an embedding"), *scaled],
+        _NORMAL: [(spread, config), (1.0, "torch's start of an embedding")],
         _CUT: [(spread * _CUT_TO, config)],
     }
 
