@@ -69,6 +69,7 @@ class Served(_Part):
 
     role: Literal["eagle3", "capture", "plain"]
     command: Text
+    device: Text
     attention_backend: Text
     dtype: Text
     graphs: dict[Literal["decode", "prefill"], Text]
@@ -225,6 +226,8 @@ def _server_complaints(evidence: EvidenceFile) -> Iterator[str]:
     if {item.has_graphs for item in drafting} != {True, False}:
         yield "drafting servers ran with CUDA graphs alone, or without alone; both are to be compared"
     for name, item in evidence.servers.items():
+        if item.device != "cuda":
+            yield f"server {name} ran on {item.device}, not on cuda"
         if item.dtype != "bfloat16":
             yield f"server {name} computed in {item.dtype}, not in bfloat16"
         if item.has_graphs is not (item.graph_steps > 0):

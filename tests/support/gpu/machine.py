@@ -19,7 +19,12 @@ WRITTEN_TO = "evidence"
 
 
 def read_machine(cuda: str | None) -> Machine:
-    """Ask the driver's tool for the first device that is visible; ``cuda``: what torch was built for."""
+    """Ask the driver's tool for the first device that is visible; ``cuda``: what torch was built for.
+
+    Raises ``RuntimeError`` where torch was built for none, or the tool names no device.
+    """
+    if cuda is None:
+        raise RuntimeError("torch is a build for CPUs here, so nothing ran on a GPU")
     first = os.environ.get(VISIBLE, "").split(",")[0].strip()
     lines = (_query("-i", first) if first else []) or _query()
     if not lines:
@@ -30,7 +35,7 @@ def read_machine(cuda: str | None) -> Machine:
         capability=capability,
         memory_gib=round(float(memory.split()[0]) / MIB, 1),
         driver=driver,
-        cuda=cuda or "none: torch is a build for CPUs",
+        cuda=cuda,
     )
 
 

@@ -77,6 +77,7 @@ class Record:
         return Served(
             role=item.plan.role,
             command=self._shorten(str(item.plan)),
+            device=(arguments.device if arguments is not None else None) or UNKNOWN,
             attention_backend=(arguments.attention_backend if arguments is not None else None) or UNKNOWN,
             dtype=(arguments.dtype if arguments is not None else None) or UNKNOWN,
             graphs=graphs_of(item.evidence),  # type: ignore[arg-type]

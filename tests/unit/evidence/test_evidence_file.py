@@ -91,6 +91,7 @@ WRONG: dict[str, tuple[Change, str]] = {
         lambda v: [item["graphs"].update(decode="full") for item in v["servers"].values()],
         "drafting servers ran with CUDA graphs alone",
     ),
+    "a cpu": (lambda v: v["servers"]["plain"].update(device="cpu"), "server plain ran on cpu, not on cuda"),
     "float32": (lambda v: v["servers"]["plain"].update(dtype="float32"), "server plain computed in float32"),
     "no rows": (lambda v: v["replays"][0].update(later_rows=0), "eagle3, no graphs: no rows were compared"),
     "rows that part": (lambda v: v["replays"][2].update(later_median=0.5), "rows part by 0.5, bound 0.03"),

@@ -46,6 +46,12 @@ def test_a_tool_that_names_no_device_is_an_error(tool: Path) -> None:
         read_machine("13.0")
 
 
+def test_a_build_of_torch_for_cpus_is_an_error(tool: Path) -> None:
+    write(tool, LISTED)
+    with pytest.raises(RuntimeError, match="build for CPUs"):
+        read_machine(None)
+
+
 def git(folder: Path, *words: str) -> str:
     who = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
     found = subprocess.run(["git", *who, *words], cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603, S607
