@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.guards.captures import write_ids
 from eagle3_contracts.guards.sizes import find_other_target
 from eagle3_contracts.launchers import releases_of
 from eagle3_contracts.registry import clause
@@ -51,7 +52,8 @@ def check_arguments(contract: Contract, server_args: Any, installed: str) -> lis
     for name in LAUNCH:
         # The taps of a version that was not read are left to the scheduler, which sees what is really marked.
         if name != "taps" or is_read(installed):
-            findings += judge_clause(clause(f"launch.{name}"), judged, evidence)
+            found = judge_clause(clause(f"launch.{name}"), judged, evidence)
+            findings += [_name_line(item, contract, installed) for item in found] if name == "taps" else found
     findings += _check_draft(judged, evidence.draft)
     return [*findings, *_confirm_tokens(contract, server_args, findings)]
 
@@ -122,6 +124,12 @@ def _public(installed: str) -> str:
         return Version(installed).public
     except InvalidVersion:
         return installed
+
+
+def _name_line(finding: Finding, contract: Contract, installed: str) -> Finding:
+    """Give the line to write for the version that runs, where the clause names the ids of all."""
+    line = write_ids(contract, installed) if finding.verdict is Verdict.FAILED else ""
+    return dataclasses.replace(finding, hint=line) if line else finding
 
 
 def _check_target(contract: Contract, target: NamedModel | None) -> list[Finding]:

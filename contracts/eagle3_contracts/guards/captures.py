@@ -83,6 +83,14 @@ def _find_dialect(contract: Contract, installed: str) -> Dialect | NotVerified:
     return known if isinstance(known, Dialect) else verify_installed(architecture)
 
 
+def write_ids(contract: Contract, installed: str) -> str:
+    """Write the line of the draft's config.json that this version wants, empty for one whose rule was not read."""
+    dialect = _find_dialect(contract, installed)
+    if isinstance(dialect, NotVerified):
+        return ""
+    return _mend(dialect, wanted_of(contract, dialect).taps, contract.target.num_hidden_layers)
+
+
 def _mend(dialect: Dialect, wanted: tuple[Tap, ...], layers: int) -> str:
     found = invert(dialect, wanted, layers)
     if not isinstance(found, Inverse):

@@ -46,7 +46,7 @@ def test_the_story_is_refused_before_any_process_is_started(server_of: ServerOf)
     assert "write --speculative-num-steps 15 --speculative-eagle-topk 1 --speculative-num-draft-tokens 16" in told
     assert "ids [2, 4, 5] of eagle_config.eagle_aux_hidden_state_layer_ids: taps R[3], R[5], R[6]" in told
     assert "expected: boundaries 2, 4, 5, in this order" in told
-    assert "write into the draft's config.json: ids [1, 3, 4]" in told
+    assert '"eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 3, 4]}' in told
     assert "Load weight begin" not in told
 
 

@@ -74,7 +74,7 @@ def test_the_story_both_causes_at_once(contract: Contract, drafter: Path) -> Non
     assert "ids [2, 4, 5]" in taps.observed
     assert "taps R[3], R[5], R[6]" in taps.observed
     assert taps.expected == "boundaries 2, 4, 5, in this order"
-    assert "ids [1, 3, 4]" in taps.hint
+    assert '"eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 3, 4]}' in taps.hint
     assert tokens.observed.startswith("2 of 16 draft tokens")
     assert (tokens.measure, tokens.bound) == (2, 16)
 
