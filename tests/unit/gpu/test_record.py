@@ -74,7 +74,7 @@ def test_a_run_of_a_part_is_none(record: Record) -> None:
 
 
 def test_a_server_that_did_not_start_is_told_and_is_no_evidence(record: Record) -> None:
-    lost = ServerEvidence("plain", problems=(Problem("exited", "it ended"),))
+    lost = ServerEvidence("plain", problems=(Problem("exited", "it ended", "read its log"),))
     record.examined["plain"] = Examined(record.examined["plain"].plan, lost, 1.0)
     found = complaints(record)
     assert "server plain ran on not told, not on cuda" in found
