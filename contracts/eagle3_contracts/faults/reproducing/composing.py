@@ -27,6 +27,7 @@ _RECORDED = {
     "loader": "What a training loader gave for small datasets: which stored row each block of its batches carries.",
     "server": "What a stand-in for an SGLang 0.5.23 answered; the bytes are sent again over a socket of this machine.",
 }
+_WRITTEN = "Small files as they should be and as they are, written in the tool's format by eagle3-contracts."
 
 
 def reproduce_fault(fault_id: str) -> str:
@@ -62,11 +63,11 @@ def _introduce(fault: Fault, finding: Finding, sides: Sides, left_out: list[str]
         "kind": f"{fault.kind}, stage {fault.stage}",
         "seen in": fault.source,
         "rule": clause(fault.clause).sentence,
-        "expected": finding.expected,
+        "expected": "" if finding.expected == clause(fault.clause).sentence else finding.expected,
         "observed": finding.observed,
         "where": str(finding.where),
         "mended by": finding.hint,
-        "shown here": _RECORDED.get(fault.stage, "The files as they should be and as they are, small ones."),
+        "shown here": _RECORDED.get(fault.stage, _WRITTEN),
         "kept": ", ".join(sorted({*sides.sound, *sides.faulty})),
         "left out": ", ".join(left_out),
     }
