@@ -18,7 +18,7 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.embedded import CONTRACT, embedded_target
 from eagle3_contracts.reports.evidence_file import list_complaints, write_evidence
 from eagle3_contracts.subjects.servers.launching.device import tell_absence
-from support.gpu.machine import read_commit, read_machine, read_versions
+from support.gpu.machine import WRITTEN_TO, read_commit, read_machine, read_versions
 from support.gpu.record import IncompleteError, Record, name_command
 from support.gpu.servers import VARIANTS, Examined, Variant, examine_all, plan_variant
 
@@ -31,7 +31,7 @@ ONE_STEP = ("--speculative-num-steps", "1", "--speculative-num-draft-tokens", "1
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gpu", "evidence of a run on a GPU")
-    group.addoption("--gpu-evidence", default="evidence/gpu.json", help="where a whole run writes its evidence file")
+    group.addoption("--gpu-evidence", default=WRITTEN_TO, help="where a whole run writes its evidence file")
     group.addoption("--gpu-commit", default=None, help="SHA or SHA-dirty of this tree, where git knows none")
 
 

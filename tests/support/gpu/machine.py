@@ -14,8 +14,8 @@ from eagle3_contracts.subjects.servers.launching.device import TOOL, VISIBLE
 
 FIELDS = "name,compute_cap,memory.total,driver_version"
 MIB = 1024.0
-WRITTEN_TO = "evidence"
-"""The folder of evidence files, whose changes make no tree dirty."""
+WRITTEN_TO = "tests/live/gpu/evidence.json"
+"""The evidence file, whose changes make no tree dirty."""
 
 
 def read_machine(cuda: str | None) -> Machine:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.gpu.machine import FIELDS, read_commit, read_machine
+from support.gpu.machine import FIELDS, WRITTEN_TO, read_commit, read_machine
 from support.gpu.record import name_command
 
 LISTED = f'[ "$1" = "--query-gpu={FIELDS}" ] && echo "Made up, 9.0, 143771 MiB, 580.1"'
@@ -64,8 +64,9 @@ def test_a_tree_is_dirty_by_what_is_no_evidence(tmp_path: Path) -> None:
     git(tmp_path, "add", "file")
     git(tmp_path, "commit", "--quiet", "-m", "m")
     commit = git(tmp_path, "rev-parse", "HEAD")
-    (tmp_path / "evidence").mkdir()
-    (tmp_path / "evidence" / "gpu.json").write_text("{}")
+    evidence = tmp_path / WRITTEN_TO
+    evidence.parent.mkdir(parents=True)
+    evidence.write_text("{}")
     assert read_commit(tmp_path) == (commit, False)
     (tmp_path / "new").write_text("b")
     assert read_commit(tmp_path) == (commit, True)
