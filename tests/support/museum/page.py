@@ -27,9 +27,24 @@ written from; `EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS=1 pytest tests/faults/test_caug
 """
 
 
+GOOD = """\
+## Nothing good raises a must
+
+| what is good | where it is shown |
+|---|---|
+| planes, orders, norm states, dtypes declared otherwise and kept to | `test_good_states.py`, `test_good_drafters.py` |
+| every dataset format, single tokens, the drafter's longest sequence | `test_good_states.py` |
+| exports: forms, shards, norms, heads, dtypes, ropes; a weak one | `test_good_drafters.py`, `test_checkpoints.py` |
+| launch commands, servers that draft more or fewer tokens | `test_good_drafters.py`, `test_servers.py` |
+| anything drawn: wirings, lengths, dtypes, vocabularies | `../properties/test_conformance.py` |
+| what real trainers write and export | `../peers`: `test_files.py`, `test_checkpoint.py`, `test_v0.py`, ... |
+| SmolLM2-135M in float32 and bfloat16; seven other decoders | `../smollm2`, `../architectures` |
+"""
+
+
 def write_page(rows: Mapping[str, Row]) -> str:
     """Write the page of all rows."""
-    parts = [HEAD, *_counts(rows), *_fixtures(), *_pairs(), *tell_figures(read_figures())]
+    parts = [HEAD, *_counts(rows), GOOD, *_fixtures(), *_pairs(), *tell_figures(read_figures())]
     for stage in dict.fromkeys(row["stage"] for row in rows.values()):
         parts += _stage(stage, {name: row for name, row in rows.items() if row["stage"] == stage})
     parts += _clauses(rows)
