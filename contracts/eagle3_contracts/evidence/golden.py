@@ -36,7 +36,7 @@ class RecordedSequence:
 
     ``actual_digest``: of the token ids that stand there. ``states``: by part (boundaries, final, logits or top_ids,
     top_logits, log_sum_exp) what lies on disk; ``drafts`` likewise. ``nonfinite``: values that are NaN or infinite, by
-    part, None where no values were read.
+    part, None where no values were read. ``kept_fault``: why kept logits cannot be the largest ones, in words.
     """
 
     number: int
@@ -49,6 +49,7 @@ class RecordedSequence:
     states: Mapping[str, TensorHeader] = field(default_factory=dict)
     drafts: Mapping[str, TensorHeader] = field(default_factory=dict)
     nonfinite: Mapping[str, int] | None = None
+    kept_fault: str = ""
 
     @property
     def form(self) -> LogitForm:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +17,7 @@ from eagle3_contracts.subjects.goldens.kept import (
     KeptLogits,
     cut_logits,
     dense_logits,
+    find_kept_fault,
     spread_logits,
     top_logits,
 )
@@ -95,3 +99,38 @@ def test_a_vocabulary_smaller_than_what_is_kept_is_kept_whole() -> None:
     assert kept.ids.shape == (ROWS, 40)
     np.testing.assert_allclose(kept.logprobs, dense.logprobs, atol=1e-5)
     assert np.abs(kept.distances(logits)[1]).max() < 1e-5
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.1, 4.0, 40.0]), st.floats(-500, 500))
+def test_what_was_cut_is_no_fault(seed: int, scale: float, offset: float) -> None:
+    ids, values, _ = cut_logits(draw(seed, scale) + np.float32(offset))
+    assert find_kept_fault(ids, values, VOCABULARY) == ""
+
+
+def spoil(change: Callable[[dict[str, np.ndarray]], None]) -> str:
+    ids, values, _ = cut_logits(draw(3))
+    parts = {"ids": ids.astype(np.int64), "values": values}
+    change(parts)
+    return find_kept_fault(parts["ids"], parts["values"], VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda parts: parts.update(ids=parts["ids"] + VOCABULARY), "leave the vocabulary of 300"),
+        (lambda parts: parts.update(ids=parts["ids"] - VOCABULARY), "leave the vocabulary of 300"),
+        (lambda parts: parts["ids"].__setitem__((2, 5), parts["ids"][2, 6]), "stands twice"),
+        (lambda parts: parts.update(values=parts["values"][:, ::-1]), "do not stand largest first"),
+        (lambda parts: parts.update(ids=parts["ids"][:, :5], values=parts["values"][:, :5]), "5 logits of a row"),
+    ],
+)
+def test_kept_logits_that_cannot_be_the_largest_are_told(change: Callable[[dict[str, Any]], None], told: str) -> None:
+    assert told in spoil(change)
+
+
+def test_the_least_likely_tokens_are_infinitely_far_though_their_own_numbers_are_right() -> None:
+    logits = draw(4)
+    ids = np.argsort(logits, axis=-1)[:, KEPT - 1 :: -1]
+    total = np.log(np.exp(logits.astype(np.float64)).sum(axis=-1)).astype(np.float32)
+    gap, _ = top_logits(ids, np.take_along_axis(logits, ids, -1), total).distances(logits)
+    assert np.isinf(gap).all()

@@ -139,6 +139,23 @@ def test_a_killed_controller_takes_the_server_along_though_its_worker_lives(
         os.kill(workers[0], signal.SIGKILL)
 
 
+def test_a_controller_that_is_killed_during_the_start_takes_the_server_along_though_its_worker_waits_on(
+    plan: Plan, tmp_path: Path, spawn: Callable[..., subprocess.Popen[str]], listed: Path,
+    assert_gone: Callable[[], float],
+) -> None:  # fmt: skip
+    """The worker holds the lock for as long as it waits: nobody joins, and the supervisor must not wait for it."""
+    controller = spawn("-c", CONTROLLER, str(tmp_path), *plan("--deaf", "--children").command, USER_CODE=USER)
+    deadline = time.monotonic() + 20
+    while not listed.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    workers = children_of(controller.pid)
+    kill(controller)
+    try:
+        assert_gone()
+    finally:
+        os.kill(workers[0], signal.SIGKILL)
+
+
 @pytest.mark.parametrize("victim", ["worker", "controller"])
 def test_a_real_run_with_two_workers_leaves_nothing(
     plan: Plan,

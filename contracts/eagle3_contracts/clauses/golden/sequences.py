@@ -78,7 +78,7 @@ def check_shapes(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
     drafted = evidence.drafter is not None or any(item.drafts for item in evidence.sequences)
     for item in evidence.sequences:
         rows = len(item.token_ids)
-        told = find_misfit(item.states, state_shapes(contract, rows, shapes_of(item.states)))
+        told = find_misfit(item.states, state_shapes(contract, rows, shapes_of(item.states))) or item.kept_fault
         if told:
             hint = f"rows are those of the tokens, boundaries and vocabulary those of the contract's target: {RECORD}"
             defects.append(Defect(f"sequence {item.number}: {told}", STATES, hint))

@@ -41,7 +41,10 @@ def gather_evidence(contract: Contract, subject: Subject, options: Options) -> G
     values = options.scan != "headers"
     states, broken = open_tensors(folder, STATES, restore_command(folder))
     drafts, broken_drafts = open_tensors(folder, DRAFTS, restore_command(folder))
-    sequences = tuple(describe_sequence(item, states, drafts, values=values) for item in manifest.sequences)
+    sequences = tuple(
+        describe_sequence(item, states, drafts, contract.target.vocab_size, values=values)
+        for item in manifest.sequences
+    )
     evidence = GoldenEvidence(
         subject=subject.label,
         scan=options.scan,
@@ -101,7 +104,7 @@ def _find_uncomparable(contract: Contract, sequences: Sequence[RecordedSequence]
     found = {}
     for item in sequences:
         shapes = state_shapes(contract, len(item.token_ids), shapes_of(item.states))
-        told = find_misfit(item.states, shapes)
+        told = find_misfit(item.states, shapes) or item.kept_fault
         if not item.token_ids:
             told = "it has no tokens"
         elif min(item.token_ids) < 0 or max(item.token_ids) >= size:

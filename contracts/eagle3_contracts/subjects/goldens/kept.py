@@ -57,6 +57,9 @@ class KeptLogits:
         if self.logits is not None:
             own = log_softmax(self.logits)
         else:
+            # The largest that others find must be among those that were kept, or others were kept.
+            kept = (self.ids == found.argmax(axis=-1)[:, None]).any(axis=-1)
+            gap = np.where(kept, gap, np.inf)
             own = _with_rest(self.logprobs)
             found = _with_rest(np.take_along_axis(found, self.ids, -1))
         divergence = np.where(np.exp(own) == 0, 0.0, np.exp(own) * (own - found)).sum(axis=-1)
@@ -75,6 +78,21 @@ def dense_logits(logits: Array) -> KeptLogits:
 def top_logits(ids: npt.NDArray[np.generic], values: Array, log_sum_exp: Array) -> KeptLogits:
     """Take the largest logits [T, K] of each row with the log-sum-exp [T] over all."""
     return KeptLogits(ids.astype(np.int64), values.astype(np.float64) - log_sum_exp.astype(np.float64)[:, None])
+
+
+def find_kept_fault(ids: npt.NDArray[np.generic], values: Array, vocabulary: int) -> str:
+    """Say why these cannot be the largest logits of rows over a vocabulary; empty if they can."""
+    wanted = min(KEPT, vocabulary)
+    if ids.shape[-1] != wanted:
+        return f"{ids.shape[-1]} logits of a row are kept, {wanted} are to be"
+    whole = ids.astype(np.int64)
+    if whole.size and (whole.min() < 0 or whole.max() >= vocabulary):
+        return f"token ids {whole.min()}..{whole.max()} of kept logits leave the vocabulary of {vocabulary}"
+    if (np.diff(np.sort(whole, axis=-1), axis=-1) == 0).any():
+        return "a token stands twice among the kept logits of a row"
+    if (np.diff(values, axis=-1) > 0).any():
+        return "the kept logits of a row do not stand largest first"
+    return ""
 
 
 def cut_logits(logits: Array) -> tuple[npt.NDArray[np.int32], Array, Array]:

@@ -20,12 +20,21 @@ from eagle3_contracts.subjects.datasets.stored import (
     UnreadableError,
     widen_bits,
 )
-from eagle3_contracts.subjects.goldens.kept import DENSE_PARTS, TOP_PARTS, KeptLogits, dense_logits, top_logits
+from eagle3_contracts.subjects.goldens.kept import (
+    DENSE_PARTS,
+    TOP_PARTS,
+    KeptLogits,
+    dense_logits,
+    find_kept_fault,
+    top_logits,
+)
 
 STATES = "states.safetensors"
 DRAFTS = "drafts.safetensors"
 STATE_PARTS = ("boundaries", "final", *DENSE_PARTS, *TOP_PARTS)
 DRAFT_PARTS = ("drafted", "top_ids", "top_logits", "log_sum_exp")
+
+_ROWS = 2
 
 Tensors = Mapping[str, StoredTensor]
 """The tensors of one file: ``NUMBER.PART``."""
@@ -45,8 +54,10 @@ def open_tensors(folder: Path, name: str, remedy: str) -> tuple[Tensors, list[Pr
     return {key: value for key, value in entry.values.items() if isinstance(value, StoredTensor)}, []
 
 
-def describe_sequence(item: RecordedSequence, states: Tensors, drafts: Tensors, *, values: bool) -> RecordedSequence:
-    """Add what lies on disk of one sequence; ``values``: count what is not finite."""
+def describe_sequence(
+    item: RecordedSequence, states: Tensors, drafts: Tensors, vocabulary: int, *, values: bool
+) -> RecordedSequence:
+    """Add what lies on disk of one sequence; ``values``: count what is not finite, and look at kept logits."""
     own, drafted = _parts(states, item.number, STATE_PARTS), _parts(drafts, item.number, DRAFT_PARTS)
     counts = {**_count_nonfinite(own), **{f"drafts {name}": n for name, n in _count_nonfinite(drafted).items()}}
     return dataclasses.replace(
@@ -54,7 +65,17 @@ def describe_sequence(item: RecordedSequence, states: Tensors, drafts: Tensors, 
         states={name: tensor.header for name, tensor in own.items()},
         drafts={name: tensor.header for name, tensor in drafted.items()},
         nonfinite=counts if values else None,
+        kept_fault=_find_kept_fault(own, vocabulary) if values else "",
     )
+
+
+def _find_kept_fault(own: Mapping[str, StoredTensor], vocabulary: int) -> str:
+    ids, values = (own.get(part) for part in TOP_PARTS[:2])
+    if ids is None or values is None or ids.dtype in FLOATS or values.dtype not in FLOATS:
+        return ""
+    if ids.bits.ndim != _ROWS or ids.bits.shape != values.bits.shape:
+        return ""
+    return find_kept_fault(np.asarray(ids.bits), read_floats(values), vocabulary)
 
 
 def read_floats(tensor: StoredTensor) -> Array:

@@ -34,6 +34,9 @@ from processes import Process, belonging, lives  # type: ignore[import-not-found
 LOOK = 0.25
 """Seconds between two looks at the server and at its owners."""
 
+PATIENCE = 2.0
+"""Seconds for which a lock is respected whose holder is no living owner: its controller died while it started."""
+
 GRACE = 3.0
 """Seconds between the request to end and the kill."""
 
@@ -77,6 +80,7 @@ class Supervisor:
         self._folder = folder
         order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
         self._memory_limit: int | None = order["memory_limit"]
+        self._blocked: float | None = None
         self._server = subprocess.Popen(  # noqa: S603
             order["command"],
             stdin=subprocess.DEVNULL,
@@ -104,7 +108,10 @@ class Supervisor:
             if held > self._memory_limit:
                 gib = 1 << 30
                 return f"the server held {held / gib:.1f} GiB, more than the limit of {self._memory_limit / gib:.1f}"
-        return "" if self._owned() or not self._leave() else "nobody needed the server any more"
+        if self._owned():
+            self._blocked = None
+            return ""
+        return "nobody needed the server any more" if self._leave() else ""
 
     def _owned(self) -> bool:
         """Tell whether one owner lives with all that it depends on; forget those that do not."""
@@ -119,12 +126,18 @@ class Supervisor:
         return owned
 
     def _leave(self) -> bool:
-        """Under the lock, so that nobody is joining: look once more, and take the server off the list."""
+        """Under the lock, so that nobody is joining: look once more, and take the server off the list.
+
+        Who joins becomes an owner at once. A lock that is held for longer while no owner lives is that of a worker
+        which waits for the server to answer and whose controller is gone.
+        """
         with (self._folder / "lock").open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return False
+                self._blocked = self._blocked or time.monotonic()
+                if time.monotonic() - self._blocked < PATIENCE:
+                    return False
             if self._owned():
                 return False
             (self._folder / "server.json").unlink(missing_ok=True)
