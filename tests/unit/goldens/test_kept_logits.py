@@ -107,9 +107,9 @@ def test_what_was_cut_is_no_fault(seed: int, scale: float, offset: float) -> Non
     assert find_kept_fault(ids, values, VOCABULARY) == ""
 
 
-def spoil(change: Callable[[dict[str, np.ndarray]], None]) -> str:
+def spoil(change: Callable[[dict[str, Any]], None]) -> str:
     ids, values, _ = cut_logits(draw(3))
-    parts = {"ids": ids.astype(np.int64), "values": values}
+    parts: dict[str, Any] = {"ids": ids.astype(np.int64), "values": values}
     change(parts)
     return find_kept_fault(parts["ids"], parts["values"], VOCABULARY)
 
