@@ -51,8 +51,8 @@ DATASET = (
         "dataset.scales",
         Level.MUST,
         "Quantised states carry their scales.",
-        "hs-connectors FP8 files read by the plain file transfer come out off by a factor, another for each row, without "
-        "a word.",
+        "hs-connectors FP8 files read by the plain file transfer come out off by a factor, another for each row, "
+        "without a word.",
     ),
     Clause(
         "dataset.rows",

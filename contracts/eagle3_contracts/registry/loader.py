@@ -86,8 +86,8 @@ LOADER = (
         "loader.values",
         Level.MUST,
         "States arrive as they are stored, neither scaled nor normed.",
-        "hs-connectors FP8 files read by the plain file transfer come out off by a factor, another for each row, without "
-        "a word.",
+        "hs-connectors FP8 files read by the plain file transfer come out off by a factor, another for each row, "
+        "without a word.",
     ),
     Clause(
         "loader.nonfinite",
