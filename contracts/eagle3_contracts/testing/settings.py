@@ -18,13 +18,14 @@ PREFIX = "EAGLE3_CONTRACT"
 
 OTHERS = frozenset(
     {
+        "EAGLE3_CONTRACTS_SGL_KERNEL",
         "EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS",
         "EAGLE3_CONTRACT_GUARD",
         "EAGLE3_CONTRACT_GUARD_MODE",
         "EAGLE3_CONTRACT_GUARD_UNCHECKED",
     }
 )
-"""Variables of this project's own tests, and those of a server's guard (``guards/settings.py``)."""
+"""Variables of this project's tests, of servers launched on a CPU, and of a server's guard (``guards/settings.py``)."""
 
 TRUE, FALSE = "true", "false"
 
