@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -25,6 +26,15 @@ from eagle3_contracts.subjects.servers.launching import LaunchPlan, share
 plan = LaunchPlan("plain", "cpu", tuple(sys.argv[2:]), start_limit=30.0)
 print(share(plan, Path(sys.argv[1])).url, flush=True)
 time.sleep(600)
+"""
+LEAVING = """
+import sys
+from pathlib import Path
+from eagle3_contracts.subjects.servers.launching import LaunchPlan, share
+server = share(LaunchPlan("plain", "cpu", tuple(sys.argv[2:]), start_limit=30.0), Path(sys.argv[1]))
+print(server.url, flush=True)
+sys.stdin.read()
+server.stop()
 """
 CONTROLLER = """
 import os, subprocess, sys, time
@@ -154,6 +164,33 @@ def test_a_controller_that_is_killed_during_the_start_takes_the_server_along_tho
         assert_gone()
     finally:
         os.kill(workers[0], signal.SIGKILL)
+
+
+def test_who_started_a_server_that_others_still_need_ends_without_a_warning(
+    plan: Plan, tmp_path: Path, spawn: Callable[..., subprocess.Popen[str]], assert_gone: Callable[[], float]
+) -> None:
+    """Its child, the supervisor, outlives it on purpose: nothing that Python tells of forgotten processes."""
+    arguments = (str(tmp_path), *plan().command)
+    starter = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-W", "always", "-c", LEAVING, *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert starter.stdout is not None
+    assert starter.stdout.readline().startswith("http://127.0.0.1:")
+    other = spawn("-c", USER, *arguments)
+    url = url_of(other)
+    _, complaints = starter.communicate(timeout=30)
+    assert (starter.returncode, complaints) == (0, "")
+    with urlopen(f"{url}/health", timeout=5) as answer:  # noqa: S310
+        assert answer.status == 200
+    kill(other)
+    assert_gone()
+
+
+def test_a_supervisor_that_ended_is_no_zombie_of_its_starter(plan: Plan, tmp_path: Path) -> None:
+    with share(plan(), tmp_path) as server:
+        assert read_status(server.supervisor.number) is not None
+    assert read_status(server.supervisor.number) is None
 
 
 @pytest.mark.parametrize("victim", ["worker", "controller"])

@@ -31,6 +31,16 @@ def test_a_started_server_answers_and_ends_with_all_its_processes(
     assert not folder.exists()
 
 
+def test_a_server_holds_nothing_open_that_its_starter_has_open(plan: Plan) -> None:
+    """Whoever reads a pipe of the starter's sees its end with the starter, though the server lives on."""
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)  # noqa: FBT003
+    os.set_blocking(reading, False)
+    with start(plan()), os.fdopen(reading, "rb") as pipe:
+        os.close(writing)
+        assert pipe.read() == b"", "somebody still holds the other end"
+
+
 def test_a_server_that_ends_is_an_error_with_its_status_and_its_log(plan: Plan) -> None:
     with pytest.raises(NotStartedError) as caught:
         start(plan("--end", "7", "--say", "no such model: tiny"))

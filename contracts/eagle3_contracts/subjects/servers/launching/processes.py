@@ -5,6 +5,7 @@ Standard library only and without any import of the package, since the superviso
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,6 +56,14 @@ def lives(process: Process) -> bool:
     """Tell whether exactly this process still runs."""
     status = read_status(process.number)
     return status is not None and not status.ended and status.process == process
+
+
+def reap(process: Process) -> None:
+    """Take note that a child of this process has ended, so that no zombie stays; leave any other process alone."""
+    status = read_status(process.number)
+    if status is not None and status.process == process:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(process.number, os.WNOHANG)
 
 
 def belonging(group: int, ancestor: int) -> Iterator[Status]:

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ from typing import Any, Self
 
 from eagle3_contracts.subjects import SubjectError
 from eagle3_contracts.subjects.servers.launching.plans import PORT, LaunchPlan
-from eagle3_contracts.subjects.servers.launching.processes import Process, identify, lives
+from eagle3_contracts.subjects.servers.launching.processes import Process, identify, lives, reap
 
 LOOK = 0.2
 END_LIMIT = 15.0
@@ -89,8 +88,7 @@ class RunningServer:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the supervisor {self.supervisor.number} of {self.plan} did not end")
             time.sleep(LOOK / 4)
-        for started in _SUPERVISORS:
-            started.poll()
+        reap(self.supervisor)
         if self.temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -176,25 +174,18 @@ def _start(plan: LaunchPlan, folder: Path) -> tuple[str, Process]:
 
 
 def _supervise(plan: LaunchPlan, folder: Path, port: int) -> Process:
+    """Start the supervisor, which may outlive this process: ``subprocess.Popen`` would warn of that at the end."""
     command = [str(port) if word == PORT else word for word in plan.command]
     order = {"command": command, "memory_limit": plan.memory_limit, "log_limit": LOG_LIMIT}
     _write(folder / "order.json", order)
     program = Path(__file__).with_name("supervisor.py")
-    with (folder / "supervisor.log").open("wb") as errors:
-        started = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-I", str(program), str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            env={**os.environ, **plan.environment},
-            start_new_session=True,
-        )
-    _SUPERVISORS.append(started)
-    return identify(started.pid)
-
-
-_SUPERVISORS: list[subprocess.Popen[bytes]] = []
-"""Kept so that a supervisor which outlives its starter's interest is no warning when it is collected."""
+    words = [sys.executable, "-I", str(program), str(folder)]
+    with (folder / "supervisor.log").open("wb") as errors, Path(os.devnull).open("r+b") as nothing:
+        places = (nothing.fileno(), nothing.fileno(), errors.fileno())
+        opened = [(os.POSIX_SPAWN_DUP2, source, place) for place, source in enumerate(places)]
+        variables = {**os.environ, **plan.environment}
+        number = os.posix_spawn(sys.executable, words, variables, file_actions=opened, setsid=True)
+    return identify(number)
 
 
 def _wait(plan: LaunchPlan, folder: Path, port: int, supervisor: Process) -> str:
@@ -218,6 +209,7 @@ def _await_end(supervisor: Process) -> None:
     deadline = time.monotonic() + END_LIMIT
     while lives(supervisor) and time.monotonic() < deadline:
         time.sleep(LOOK)
+    reap(supervisor)
 
 
 def _healthy(port: int) -> bool:

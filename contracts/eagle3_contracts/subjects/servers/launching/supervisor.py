@@ -183,6 +183,7 @@ def _die_with_parent() -> None:
 
 def main(folder: Path) -> None:
     """Supervise the server that ``folder`` orders."""
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
