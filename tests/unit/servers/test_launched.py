@@ -114,10 +114,15 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 '''
-launched.plan_launch = lambda *_: LaunchPlan("plain", "cpu", (sys.executable, "-c", program, "{port}"))
+launched.plan_launch = lambda *asked: LaunchPlan(asked[3], "cpu", (sys.executable, "-c", program, "{port}", asked[3]))
+if len(sys.argv) > 1:
+    with launched.hold_server(load_contract(CONTRACT), "capture", Options(target=os.getcwd()), None) as other:
+        pass
+    assert other.alive()
 for _ in range(2):
     with launched.hold_server(load_contract(CONTRACT), "plain", Options(target=os.getcwd()), None) as server:
         print(server.url, server.supervisor.number, server.supervisor.began, flush=True)
+        assert len(sys.argv) == 1 or not other.alive(), "both at once"
     assert server.alive()
 """
 
@@ -136,3 +141,10 @@ def test_workers_of_one_run_share_a_server_that_ends_with_the_last_of_them(tmp_p
     for words in said:
         assert words[:3] == words[3:]
         assert not lives(Process(int(words[1]), int(words[2])))
+
+
+def test_a_worker_holds_one_server_at_a_time(tmp_path: Path) -> None:
+    """Two do not fit onto a device: the one that was examined ends before the next is started."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTEST_XDIST_TESTRUNUID": uuid.uuid4().hex}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    subprocess.run([sys.executable, "-c", WORKER, "both"], env=environment, cwd=tmp_path, check=True, timeout=120)  # noqa: S603

@@ -1,7 +1,7 @@
 """A server launched for the subjects ``launch``, ``launch:capture`` and ``launch:plain``.
 
 Outside pytest-xdist it lives while it is examined. The workers of one run share it: the first starts it, and it ends
-with the last of them.
+with the last of them, or once each examines another server: two do not fit onto a device side by side.
 """
 
 from __future__ import annotations
@@ -87,6 +87,18 @@ def _open(plan: LaunchPlan) -> tuple[RunningServer, bool]:
         return start(plan), False
     folder = Path(tempfile.gettempdir()) / f"eagle3-contracts-{run}"
     folder.mkdir(mode=0o700, exist_ok=True)
+    if any(server.plan.key != plan.key for server in _KEPT):
+        _let_go()
     server = share(plan, folder)
-    atexit.register(server.stop)
+    _KEPT.append(server)
     return server, True
+
+
+_KEPT: list[RunningServer] = []
+"""What this worker holds for as long as it examines no other server, or lives."""
+
+
+@atexit.register
+def _let_go() -> None:
+    while _KEPT:
+        _KEPT.pop().stop()
