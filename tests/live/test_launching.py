@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -18,8 +17,9 @@ from transformers import LlamaForCausalLM
 
 from eagle3_contracts.embedded import embedded_target
 from eagle3_contracts.subjects.servers.launching import RunningServer
-from eagle3_contracts.subjects.servers.launching.processes import Status, belonging, lives, read_status
+from eagle3_contracts.subjects.servers.launching.processes import lives
 from support import killed_user
+from support.server_processes import all_of
 
 pytestmark = pytest.mark.live
 
@@ -88,16 +88,3 @@ def test_a_tree_of_drafts_changes_no_token_and_a_killed_user_leaves_no_process(g
         user.kill()
         user.wait()
         user.stdout.close()
-
-
-def all_of(supervisor: int) -> list[Status]:
-    """List the supervisor and every process of its server."""
-    own = read_status(supervisor)
-    assert own is not None
-    (server,) = [status for status in everyone() if status.parent == supervisor]
-    return [own, *belonging(server.process.number, supervisor)]
-
-
-def everyone() -> list[Status]:
-    numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [status for status in map(read_status, numbers) if status is not None]

@@ -1,18 +1,17 @@
-"""Four real servers, started at once: most of a start is imports, and two cores do two of them as fast as one."""
+"""Drafters that a guard refuses or lets pass, and one real server at a time for each worker of the run."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eagle3_contracts.embedded import CONTRACT
 from support import guard_call_probe
-from support.guarded_servers import PLUGIN, Server, start
+from support.guarded_servers import PLUGIN, Guarded, hold, plan_guarded
 
 WRONG = [2, 4, 5]
 HUB = "eagle3-contracts/a-drafter"
@@ -56,36 +55,26 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-@pytest.fixture(scope="session")
-def server_of(
-    drafter: Path, wrong: Path, hub: Path, probe: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], Server]]:
-    """Give a server by what is special about it, just started; all are ended with all their children.
-
-    The first that is asked for starts the others as well, unless other workers of the run may ask for those.
-    """
-    logs = tmp_path_factory.mktemp("logs")
+@pytest.fixture(scope="module")
+def server(
+    request: pytest.FixtureRequest,
+    drafter: Path,
+    wrong: Path,
+    hub: Path,
+    probe: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Guarded]:
+    """Give the server of the name that a test asks for; it ends after the last test in a row that asks for it."""
     cache = {"HF_HUB_CACHE": str(hub)}
-    path = os.pathsep.join([str(probe), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
-    both, counting = f"{PLUGIN},guard_call_probe", {"GUARD_CALL_PROBE": str(probe / "counts"), "PYTHONPATH": path}
+    both, counting = f"{PLUGIN},guard_call_probe", {"GUARD_CALL_PROBE": str(probe / "counts"), "PYTHONPATH": str(probe)}
     plans = {
-        "story": lambda: start(str(wrong), logs / "story", *SHORT, variables=GUARD),
-        "hub refused": lambda: start(HUB, logs / "hub", *CHAIN, variables=GUARD | cache),
-        "hub warned": lambda: start(HUB, logs / "warned", *CHAIN, variables=WARN | cache),
-        "sound": lambda: start(str(drafter), logs / "sound", *CHAIN, plugins=both, variables=GUARD | counting),
+        "story": plan_guarded(str(wrong), *SHORT, variables=GUARD),
+        "hub refused": plan_guarded(HUB, *CHAIN, variables=GUARD | cache),
+        "hub warned": plan_guarded(HUB, *CHAIN, variables=WARN | cache),
+        "sound": plan_guarded(str(drafter), *CHAIN, plugins=both, variables=GUARD | counting),
     }
-    started: dict[str, Server] = {}
-
-    def give(name: str) -> Server:
-        alone = "PYTEST_XDIST_WORKER" not in os.environ
-        for item in plans if alone else [name]:
-            if item not in started:
-                started[item] = plans[item]()
-        return started[name]
-
-    yield give
-    for server in started.values():
-        server.end()
+    with hold(plans[request.param], tmp_path_factory.mktemp("servers")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")
