@@ -39,9 +39,12 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return own.parent if own.name.startswith("popen-") else own
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve(contract: Contract, drafter: Path, run_folder: Path) -> Iterator[ServerOf]:
-    """Give a server of a role, started once for the run; what else it takes is what ``plan_launch`` takes."""
+    """Give a server of a role, which ends with the module's tests, on whichever workers of the run they are.
+
+    What else it takes is what ``plan_launch`` takes.
+    """
     held: dict[str, RunningServer] = {}
 
     def give(role: str, **options: object) -> RunningServer:
