@@ -27,7 +27,7 @@ def check_counters(clause: Clause, contract: Contract, evidence: ServerEvidence)
         return [answers.finding(clause, evidence.subject)]
     every = list(every_answer(evidence))
     bare = [f"{item.name}{OCCASIONS[run]}" for run, item in every if not _counts(item.answer.counters)]
-    longest = _longest(evidence)
+    longest = find_longest(evidence)
     told = [f"{item.name}{OCCASIONS[run]}: {text}" for run, item in every for text in _contradictions(item, longest)]
     if bare and not told:
         reason = f"{len(bare)} of {say_count(len(every), 'answer')} without rounds and histogram, {bare[0]} first"
@@ -54,7 +54,7 @@ def _counts(counters: Counters | None) -> bool:
     return counters is not None and counters.rounds is not None and counters.accepted is not None
 
 
-def _longest(evidence: ServerEvidence) -> int | None:
+def find_longest(evidence: ServerEvidence) -> int | None:
     """Give how many drafted tokens one round can accept: the depth of the draft."""
     arguments = evidence.arguments
     if arguments is None:

@@ -15,6 +15,7 @@ from eagle3_contracts.clauses.bounds import FIRST_ACCEPTED, LEAST_ROUNDS, STEEPE
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.server.acceptance import Comparable, Histogram, find_comparable, pool
 from eagle3_contracts.clauses.server.asking import Answered, find_answers, find_role_obstacle
+from eagle3_contracts.clauses.server.counters import find_longest
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence.server import ServerEvidence
@@ -57,11 +58,15 @@ class Rate:
         return spread == 0 or (other.share - self.share) / spread > SURE
 
 
-def rates_of(histogram: Sequence[int]) -> tuple[Rate, ...]:
-    """Give the rate of each position, of those rounds that accepted all positions before it."""
+def rates_of(histogram: Sequence[int], positions: int = 0) -> tuple[Rate, ...]:
+    """Give the rate of each position, of those rounds that accepted all positions before it.
+
+    ``positions``: drafted in a row at least. Engines leave zeros at the end of a histogram out, so that a position at
+    which nothing was ever accepted shows in nothing else.
+    """
     return tuple(
         Rate(tried, sum(histogram[depth + 1 :]))
-        for depth in range(len(histogram) - 1)
+        for depth in range(max(len(histogram) - 1, positions))
         if (tried := sum(histogram[depth:]))
     )
 
@@ -89,7 +94,7 @@ def check_acceptance_shape(clause: Clause, contract: Contract, evidence: ServerE
 def _judge_beside(clause: Clause, evidence: ServerEvidence, found: Sequence[Comparable]) -> Finding:
     """Judge against the prediction: only what is lower than predicted, beyond chance, is a loss."""
     served, predicted = pool(item.served for item in found), pool(item.predicted for item in found)
-    own, wanted = rates_of(served), rates_of(predicted)
+    own, wanted = rates_of(served, len(predicted) - 1), rates_of(predicted)
     low = [depth for depth, (one, other) in enumerate(zip(own, wanted, strict=False)) if one.is_below(other)]
     told = f"accepted by position {_say(own)}, predicted {_say(wanted)}"
     halves = _halves(found)
@@ -133,7 +138,8 @@ def _halves(found: Sequence[Comparable]) -> tuple[_Half, _Half] | None:
 
 
 def _half(part: Sequence[Comparable], shortest: int) -> _Half:
-    served, predicted = (rates_of(pool(rows)) for rows in zip(*((i.served, i.predicted) for i in part), strict=True))
+    """Rate the first position of one half."""
+    served, predicted = (rates_of(pool(rows), 1) for rows in zip(*((i.served, i.predicted) for i in part), strict=True))
     none = Rate(0, 0)
     return _Half(shortest, served[0] if served else none, predicted[0] if predicted else none)
 
@@ -142,9 +148,9 @@ def _judge_alone(
     clause: Clause, evidence: ServerEvidence, counted: Sequence[tuple[Answered, Histogram]], served: Histogram
 ) -> Finding:
     """Judge without a prediction: only shapes that no sound drafter was seen to have."""
-    own = rates_of(served)
+    own = rates_of(served, find_longest(evidence) or 1)
     told = f"accepted by position {_say(own)} ({sum(served)} rounds, {len(counted)} answers); no prediction to compare"
-    first = own[0] if own else Rate(sum(served), 0)
+    first = own[0]
     if first.share < FIRST_ACCEPTED:
         return _lost(clause, evidence, told, TAPS, first.share, FIRST_ACCEPTED)
     later = own[1] if len(own) > 1 else None
