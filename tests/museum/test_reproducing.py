@@ -112,6 +112,11 @@ def test_what_is_packed_is_unpacked() -> None:
     assert unpack(base64.b85encode(pack(sides)).decode()) == {"sound": sides.sound, "faulty": sides.faulty}
 
 
+def test_little_memory_is_needed_to_unpack_what_is_small() -> None:
+    packed = pack(Sides({"a": bytes(1000)}, {"a": bytes(1001)}))
+    assert lzma.LZMADecompressor(memlimit=1 << 20).decompress(packed).endswith(bytes(2001))
+
+
 def test_what_both_sides_share_is_left_out() -> None:
     sides, left_out = reduce_sides(Sides({"same": b"1", "gone": b"2"}, {"same": b"1", "new": b"3"}))
     assert (sides.sound, sides.faulty, left_out) == ({"gone": b"2"}, {"new": b"3"}, [])

@@ -18,6 +18,9 @@ _MOST_FILES = 6
 _MOST_TENSORS = 60_000
 """Bytes of tensors kept of one file."""
 
+_DICTIONARY = (1 << 12, 1 << 26)
+"""Bytes: the smallest that LZMA2 has, and that of preset 9."""
+
 _DIGESTS = ("recording/manifest.json", "files")
 
 
@@ -49,7 +52,13 @@ def pack(sides: Sides) -> bytes:
         for name, content in files.items():
             places[side][name] = (len(data), len(data) + len(content))
             data += content
-    return lzma.compress(json.dumps(places, separators=(",", ":")).encode() + b"\n" + data, preset=9)
+    return _compress(json.dumps(places, separators=(",", ":")).encode() + b"\n" + data)
+
+
+def _compress(data: bytes) -> bytes:
+    """Compress as preset 9 does, with a dictionary of the data's own size: that of the preset is 64 MiB to set up."""
+    size = min(max(1 << (len(data) - 1).bit_length(), _DICTIONARY[0]), _DICTIONARY[1])
+    return lzma.compress(data, filters=[{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": size}])
 
 
 def _with(files: Files, name: str, data: bytes | None) -> Files:
