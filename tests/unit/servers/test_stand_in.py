@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eagle3_contracts.evidence.server import ServerRole
-from eagle3_contracts.faults.injecting.servers import SERVER_INJECTIONS, StandIn, deform
+from eagle3_contracts.faults.injecting.servers import SERVER_INJECTIONS, Engine, StandIn, deform
 from eagle3_contracts.faults.injecting.servers.information import server_info, with_internal_states
 from eagle3_contracts.subjects.servers.arguments import read_arguments, tell_role
 
@@ -92,3 +92,13 @@ def test_every_fault_is_listed_once_and_changes_the_stand_in() -> None:
         engine = ("steps", "seen", "taps", "logits", "draft")
         changed += [name for name in engine if getattr(faulty.engine, name) != getattr(sound.engine, name)]
         assert changed, fault_id
+
+
+def test_engines_that_are_alike_share_what_they_computed_and_nobody_can_write_it() -> None:
+    prompt = tuple(range(20, 28))
+    done = Engine().decode(prompt, 4)
+    assert Engine().decode(prompt, 4) is done
+    assert Engine(steps=1).decode(prompt, 4) is not done
+    for shared in (done.boundaries, done.final, done.logits):
+        with pytest.raises(ValueError, match="read-only"):
+            shared[...] = 0

@@ -14,7 +14,7 @@ from eagle3_contracts.subjects.captures.requests import make_requests
 
 if TYPE_CHECKING:
     from eagle3_contracts.evidence.server import ServerRole
-    from eagle3_contracts.faults.injecting.servers import Engine, StandIn
+    from eagle3_contracts.faults.injecting.servers import StandIn
 
 _SILENCE, _WHOLE, _MOST = 0.5, 1.0, 1 << 19
 _STATES, _TEXT = 4, 24
@@ -28,7 +28,7 @@ def record_server(fault: Fault, *, sound: bool) -> Files:
     from eagle3_contracts.faults.injecting.servers.deforming import PLAIN_FAULTS
 
     if fault.id in CONNECTION_FAULTS:
-        stand_in = StandIn(engine=_engine()) if sound else deform(fault.id)
+        stand_in = StandIn() if sound else deform(fault.id)
         return {name: _exchange(stand_in, *request) for name, request in list_requests()[2:3]}
     if sound:
         return dict(_respond_soundly("plain" if fault.id in PLAIN_FAULTS else "eagle3"))
@@ -40,15 +40,8 @@ def record_server(fault: Fault, *, sound: bool) -> Files:
 def _respond_soundly(role: ServerRole) -> Files:
     from eagle3_contracts.faults.injecting.servers import StandIn
 
-    stand_in = StandIn(role=role, engine=_engine())
+    stand_in = StandIn(role=role)
     return {name: _respond(stand_in, *request) for name, request in list_requests()}
-
-
-@cache
-def _engine() -> Engine:
-    from eagle3_contracts.faults.injecting.servers import Engine
-
-    return Engine()
 
 
 def list_requests() -> list[tuple[str, tuple[str, str, bytes]]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -62,10 +64,9 @@ def _edit(edit: Edit) -> Deformation:
     return deformation
 
 
-def _engine(**changes: object) -> Deformation:
+def _engine(**changes: Any) -> Deformation:
     def deformation(stand_in: StandIn) -> None:
-        for name, value in changes.items():
-            setattr(stand_in.engine, name, value)
+        stand_in.engine = replace(stand_in.engine, **changes)
 
     return deformation
 
@@ -104,6 +105,10 @@ def _wrong(chain: list[int], first: int = 0) -> list[int]:
     return [token if at < first else (token + 1) % 256 for at, token in enumerate(chain)]
 
 
+def _never_right(chain: list[int], _: int) -> list[int]:
+    return _wrong(chain)
+
+
 def _seldom_first(chain: list[int], known: int) -> list[int]:
     return _wrong(chain) if known % 5 < 3 else chain
 
@@ -139,7 +144,7 @@ def _again(asked: Asked) -> bool:
 
 
 def _drafts_2_of_16(stand_in: StandIn) -> None:
-    stand_in.engine.steps = 1
+    _engine(steps=1)(stand_in)
 
     def inform(info: Json) -> Json:
         tokens = "--speculative-num-draft-tokens"
@@ -150,7 +155,7 @@ def _drafts_2_of_16(stand_in: StandIn) -> None:
 
 def _eagle(stand_in: StandIn) -> None:
     """EAGLE for an EAGLE-3 draft: one plane, the target's last, and nothing that is drafted is right."""
-    _engine(draft=lambda chain, _: _wrong(chain))(stand_in)
+    _engine(draft=_never_right)(stand_in)
     _inform(speculative_algorithm="EAGLE")(stand_in)
     _edit(ROW_FAULTS["server-one-plane"])(stand_in)
 

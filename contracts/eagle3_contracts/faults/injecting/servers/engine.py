@@ -7,7 +7,7 @@ shares its arithmetic with what the answers are held against.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -61,9 +61,11 @@ class Decoded:
     accepted: Tokens
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Engine:
     """An honest engine, and where it can be made another. ``steps`` drafted in a row, topk 1.
+
+    Engines that are alike share their answers, so that every stand-in of a process computes what is sound once.
 
     ``seen``: the tokens that the target really reads (another target's weights). ``taps``: boundaries of the rows and
     of what the drafter is fed. ``logits``: changes [T, V]. ``draft``: changes a chain, given the tokens known before.
@@ -74,7 +76,6 @@ class Engine:
     taps: tuple[int, ...] = ()
     logits: Callable[[Array], Array] = lambda logits: logits
     draft: Callable[[list[int], int], list[int]] = lambda chain, _: chain
-    _known: dict[tuple[Tokens, int], Decoded] = field(default_factory=dict)
 
     @property
     def contract(self) -> Contract:
@@ -86,52 +87,58 @@ class Engine:
         return self.taps or tuple(plane.boundary for plane in self.contract.input_planes())
 
     def decode(self, prompt: Tokens, new_tokens: int) -> Decoded:
-        """Answer one request; the same request is computed once."""
-        key = (prompt, new_tokens)
-        if key not in self._known:
-            self._known[key] = self._decode(prompt, new_tokens)
-        return self._known[key]
+        """Answer one request; the same request is computed once, and its arrays are shared: none can be written."""
+        return _decode(self, prompt, new_tokens)
 
     def planes(self, boundaries: Array) -> Array:
         """Give the rows [T, planes x H] of boundaries [n + 1, T, H]."""
         return np.concatenate([boundaries[at] for at in self.boundaries_tapped()], axis=-1)
 
-    def _decode(self, prompt: Tokens, new_tokens: int) -> Decoded:
-        text = list(prompt)
-        while len(text) < len(prompt) + new_tokens + self.steps:
-            text.append(int(self.logits(_last_logits(self.seen(tuple(text))))[-1].argmax()))
-        whole = _states(self.seen(tuple(text)))
-        rows = len(prompt) + new_tokens
-        return Decoded(
-            prompt,
-            tuple(text[len(prompt) : rows]),
-            whole.boundaries[:, :rows],
-            whole.final[:rows],
-            self.logits(whole.logits)[:rows],
-            tuple(self._rounds(text, len(prompt), new_tokens, self.planes(whole.boundaries))),
-        )
 
-    def _rounds(self, text: list[int], prompt: int, new_tokens: int, planes: Array) -> list[int]:
-        """Draft and verify as an engine does; the last round counts all that it accepts."""
-        import torch
+@lru_cache(maxsize=64)
+def _decode(engine: Engine, prompt: Tokens, new_tokens: int) -> Decoded:
+    text = list(prompt)
+    while len(text) < len(prompt) + new_tokens + engine.steps:
+        text.append(int(engine.logits(_last_logits(engine.seen(tuple(text))))[-1].argmax()))
+    whole = _states(engine.seen(tuple(text)))
+    rows = len(prompt) + new_tokens
+    return Decoded(
+        prompt,
+        tuple(text[len(prompt) : rows]),
+        _lock(whole.boundaries[:, :rows]),
+        _lock(whole.final[:rows]),
+        _lock(engine.logits(whole.logits)[:rows]),
+        tuple(_rounds(engine, text, len(prompt), new_tokens, engine.planes(whole.boundaries))),
+    )
 
-        session = DraftSession(_opened()[2])
-        rows, tokens = torch.from_numpy(np.ascontiguousarray(planes, np.float32)), torch.tensor(text)
-        taken, known, accepted = 0, prompt + 1, list[int]()
-        while self.steps and known < prompt + new_tokens:
-            chain = self._draft(session, rows[taken : known - 1], tokens[taken + 1 : known], known)
-            taken = known - 1
-            right = 0
-            while right < len(chain) and chain[right] == text[known + right]:
-                right += 1
-            accepted.append(right)
-            known += right + 1
-        return accepted
 
-    def _draft(self, session: DraftSession, rows: Tensor, tokens: Tensor, known: int) -> list[int]:
-        import torch
+def _lock(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
-        with torch.inference_mode():
-            session.extend(rows, tokens)
-            chain = session.draft(self.steps).tokens.tolist()
-        return self.draft(chain, known)
+
+def _rounds(engine: Engine, text: list[int], prompt: int, new_tokens: int, planes: Array) -> list[int]:
+    """Draft and verify as an engine does; the last round counts all that it accepts."""
+    import torch
+
+    session = DraftSession(_opened()[2])
+    rows, tokens = torch.from_numpy(np.ascontiguousarray(planes, np.float32)), torch.tensor(text)
+    taken, known, accepted = 0, prompt + 1, list[int]()
+    while engine.steps and known < prompt + new_tokens:
+        chain = _draft(engine, session, rows[taken : known - 1], tokens[taken + 1 : known], known)
+        taken = known - 1
+        right = 0
+        while right < len(chain) and chain[right] == text[known + right]:
+            right += 1
+        accepted.append(right)
+        known += right + 1
+    return accepted
+
+
+def _draft(engine: Engine, session: DraftSession, rows: Tensor, tokens: Tensor, known: int) -> list[int]:
+    import torch
+
+    with torch.inference_mode():
+        session.extend(rows, tokens)
+        chain = session.draft(engine.steps).tokens.tolist()
+    return engine.draft(chain, known)
