@@ -34,12 +34,12 @@ def explain(contract: Contract) -> dict[str, Any]:
         "contract": contract.reference,
         "boundaries": {plane.name: plane.boundary for plane in contract.planes},
         "drafter_input": [plane.boundary for plane in contract.select(contract.drafter.input)],
-        "dialects": [row for tool in TOOLS for row in _explain_tool(contract, tool)],
+        "dialects": [row for tool in TOOLS for row in explain_tool(contract, tool)],
     }
 
 
-def _explain_tool(contract: Contract, tool: Tool) -> Iterator[Row]:
-    """Give a tool's rows: each setting in each range of versions, and what lies outside the range read."""
+def explain_tool(contract: Contract, tool: Tool) -> Iterator[Row]:
+    """Give one tool's rows of ``explain``: each setting in each range of versions, and what lies outside those read."""
     architecture = contract.target.architecture
     engines = contract.serving.engines if contract.serving is not None else {}
     served = engines.get(tool.name)

@@ -12,7 +12,8 @@ from eagle3_contracts.clauses.contract.features import FEATURES, NEVER, Feature
 from eagle3_contracts.clauses.contract.planes import SUBJECT
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.dialects import find_tool
-from eagle3_contracts.dialects.explaining import explain
+from eagle3_contracts.dialects.explaining import explain_tool
+from eagle3_contracts.dialects.table import TOOLS
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
@@ -21,10 +22,10 @@ Row = dict[str, Any]
 
 def check_engine_ids(clause: Clause, contract: Contract, _evidence: Contract) -> list[Finding]:
     """Fail for each engine in which no list, or no single list, taps the declared boundaries in all its versions."""
-    rows = explain(contract)["dialects"]
 
     def judge(engine: str, versions: str) -> Finding:
-        served = [row for row in rows if row["tool"] == engine and row["purpose"] == "serve" and row["served"]]
+        rows = [row for tool in TOOLS if tool.name == engine for row in explain_tool(contract, tool)]
+        served = [row for row in rows if row["purpose"] == "serve" and row["served"]]
         where = Where(flag=f"serving.engines.{engine}")
         unread = [row for row in served if row["reason"].startswith("not verified")]
         if not served or unread:
