@@ -15,6 +15,8 @@ from eagle3_contracts.subjects.servers.failing import ServerProblemError, quote
 _DEPTH = 64
 """SGLang's deepest answer has 7 levels; what is nested further is not read."""
 
+_NESTING = frozenset({dict, list})
+
 
 class _AbsurdError(ValueError):
     pass
@@ -66,14 +68,14 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _too_deep(value: Any) -> bool:
-    level = [value]
+    """Go down by tables and lists alone, told by their exact types: an answer has a hundred thousand numbers."""
+    level = [value] if type(value) in _NESTING else []
     for _ in range(_DEPTH):
-        tables = [item for item in level if isinstance(item, list | dict)]
-        if not tables:
+        inner = [item.values() if type(item) is dict else item for item in level]
+        level = [item for items in inner for item in items if type(item) in _NESTING]
+        if not level:
             return False
-        inner = (table.values() if isinstance(table, dict) else table for table in tables)
-        level = [item for items in inner for item in items if isinstance(item, list | dict)]
-    return bool(level)
+    return True
 
 
 def is_whole(value: object) -> bool:
