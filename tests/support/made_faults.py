@@ -1,10 +1,12 @@
-"""A fault written to disk and checked by the command that comes with it, once for every test of a process."""
+"""A fault written to disk and checked by the command that comes with it, once for all tests of a run."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import json
+import os
+import pickle
 import runpy
 import shutil
 import tempfile
@@ -25,6 +27,8 @@ from eagle3_contracts.subjects.servers.transport import Limits
 SHORT = Limits(connect=2, read=1.0, total=2.0, size=8 << 20)
 """For servers that never end an answer: the command itself waits for minutes."""
 
+_shared: list[Path] = []
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -43,9 +47,27 @@ class Checked:
         return next(item for item in self.findings if item.clause == clause and item.verdict is failed)
 
 
+def share_checks(folder: Path) -> None:
+    """Keep what is checked in a folder of this run, for its other processes (pytest-xdist) to read."""
+    _shared.append(folder)
+
+
 @cache
 def check_made(name: str, *, sound: bool = False) -> Checked:
     """Write a fault into a folder of its own, run its command there, and remove it."""
+    kept = _shared[-1] / f"{name}-{'sound' if sound else 'faulty'}.pickle" if _shared else None
+    if kept is not None and kept.exists():
+        read: Checked = pickle.loads(kept.read_bytes())  # noqa: S301 (written below, in this run)
+        return read
+    checked = _check(name, sound=sound)
+    if kept is not None:
+        written = kept.with_suffix(f".{os.getpid()}")
+        written.write_bytes(pickle.dumps(checked))
+        written.replace(kept)
+    return checked
+
+
+def _check(name: str, *, sound: bool) -> Checked:
     scratch = Path(tempfile.mkdtemp(prefix="eagle3-contracts-test-"))
     try:
         made = make_fault(name, scratch / "fault", sound=sound)
