@@ -50,6 +50,16 @@ def test_a_server_that_ends_is_an_error_with_its_status_and_its_log(plan: Plan) 
     assert "dummy_server.py --port" in message
 
 
+def test_a_server_that_ends_leaves_no_folder(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log is in the message; the temporary folder was of its starter's own making."""
+    folders = tmp_path / "temporary"
+    folders.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folders))
+    with pytest.raises(NotStartedError):
+        start(plan("--end", "7"))
+    assert not list(folders.iterdir())
+
+
 def test_a_server_that_never_answers_is_an_error_and_is_ended(plan: Plan, assert_gone: Callable[[], float]) -> None:
     with pytest.raises(NotStartedError, match=r"it did not answer within 1\.5 s"):
         start(plan("--deaf", "--children", start_limit=1.5))

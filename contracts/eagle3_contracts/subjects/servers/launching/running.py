@@ -105,7 +105,11 @@ def start(plan: LaunchPlan) -> RunningServer:
     Raises ``NotStartedError`` if it ends, or does not answer in time.
     """
     folder = Path(tempfile.mkdtemp(prefix="eagle3-contracts-server-"))
-    return _join(plan, folder, temporary=True)
+    try:
+        return _join(plan, folder, temporary=True)
+    except NotStartedError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def share(plan: LaunchPlan, folder: Path) -> RunningServer:
