@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from eagle3_contracts.cli import main
 from eagle3_contracts.faults import faults_of, find_fault
@@ -21,6 +22,7 @@ from eagle3_contracts.faults.making import MakingError
 from eagle3_contracts.faults.reproducing import compose_reproducer, reproduce_fault
 from eagle3_contracts.faults.reproducing.recording import Sides
 from eagle3_contracts.faults.reproducing.reducing import pack, reduce_sides
+from eagle3_contracts.faults.reproducing.standalone.reading import decode
 from eagle3_contracts.faults.reproducing.standalone.showing import unpack
 from eagle3_contracts.registry import STAGES
 from support.made_faults import check_made
@@ -105,6 +107,14 @@ def test_the_command_prints_without_a_file(capsys: pytest.CaptureFixture[str]) -
 def test_an_unknown_fault_is_named() -> None:
     with pytest.raises(MakingError, match="no fault 'golden-nothing'"):
         reproduce_fault("golden-nothing")
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("F8_E4M3", torch.float8_e4m3fn), ("F8_E5M2", torch.float8_e5m2)])
+def test_every_byte_of_float8_is_read_as_torch_reads_it(name: str, dtype: torch.dtype) -> None:
+    wanted = torch.arange(256, dtype=torch.uint8).view(dtype).double()
+    torch.testing.assert_close(
+        torch.tensor(decode(name, bytes(range(256))), dtype=torch.float64), wanted, equal_nan=True
+    )
 
 
 def test_what_is_packed_is_unpacked() -> None:

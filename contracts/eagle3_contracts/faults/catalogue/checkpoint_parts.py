@@ -95,6 +95,23 @@ CHECKPOINT_PART_FAULTS: tuple[Fault, ...] = (
         unchecked=_of("dead-tensors"),
     ),
     Fault(
+        "checkpoint-quantised",
+        Kind.QUANT,
+        "The drafter was quantised to float8 on export; engines build its layers for that, and fc reads no scales.",
+        "vllm-project/vllm PR #28435",
+        "checkpoint.dtypes",
+        companions=_of("tensors-read"),
+    ),
+    Fault(
+        "checkpoint-quantised-unsaid",
+        Kind.QUANT,
+        "The drafter was quantised to int8 beside its scales, and its config does not say so.",
+        "NVIDIA/Model-Optimizer PR #2027",
+        "checkpoint.dtypes",
+        companions=_of("tensors-read", "engine-tensors"),
+        unchecked=_of("dead-tensors"),
+    ),
+    Fault(
         "checkpoint-halves-swapped",
         Kind.CONTENT,
         "The layer reads the hidden state in front of the embedding, and engines put the embedding in front.",

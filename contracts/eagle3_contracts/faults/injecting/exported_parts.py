@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eagle3_contracts.faults.injecting.exports import KEY, Export
 
@@ -73,6 +73,23 @@ def _overflow(weight: Tensor) -> Tensor:
     return weight
 
 
+def _quantise(dtype: str, largest: int, **config: Any) -> Spoil:
+    """Store every matrix in a narrow dtype with a scale for each row, as compressed-tensors and ModelOpt do."""
+
+    def spoil(export: Export) -> None:
+        import torch
+
+        for name in [name for name, tensor in export.tensors.items() if tensor.ndim == 2]:
+            weight = export.tensors[name].float()
+            scale = weight.abs().amax(dim=1, keepdim=True) / largest
+            scaled = weight / scale
+            export.tensors[name] = (scaled if dtype.startswith("float") else scaled.round()).to(getattr(torch, dtype))
+            export.tensors[f"{name}_scale"] = scale
+        export.config |= config
+
+    return spoil
+
+
 PART_FAULTS: dict[str, Spoil] = {
     "checkpoint-ids-empty": _list_ids([], []),
     "checkpoint-ids-contradictory": _list_ids([3, 5, 6], [1, 3, 4]),
@@ -84,6 +101,10 @@ PART_FAULTS: dict[str, Spoil] = {
     "checkpoint-first-ids": _take_first_ids,
     "checkpoint-t2d-too-few": _change("t2d", _unmark),
     "checkpoint-overflow": _change("midlayer.mlp.down_proj.weight", _overflow),
+    "checkpoint-quantised": _quantise(
+        "float8_e4m3fn", 448, quantization_config={"quant_method": "compressed-tensors", "format": "float-quantized"}
+    ),
+    "checkpoint-quantised-unsaid": _quantise("int8", 127),
 }
 """Of an export with drawn weights."""
 

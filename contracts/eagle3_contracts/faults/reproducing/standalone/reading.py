@@ -115,12 +115,24 @@ def read_safetensors(path: Path) -> Facts:
 
 def decode(dtype: str, raw: bytes) -> list[float]:
     """Give the numbers that some bytes hold."""
+    if dtype == "F8_E4M3":
+        return [decode_e4m3(byte) for byte in raw]
+    if dtype == "F8_E5M2":  # the upper half of a float16
+        raw, dtype = bytes(half for byte in raw for half in (0, byte)), "F16"
     if dtype == "BF16":  # the upper half of a float32
         halves = struct.unpack(f"<{len(raw) // 2}H", raw)
         raw = struct.pack(f"<{len(halves)}I", *(half << 16 for half in halves))
         dtype = "F32"
     code = WIDTHS[dtype]
     return [float(number) for number in struct.unpack(f"<{len(raw) // struct.calcsize(code)}{code}", raw)]
+
+
+def decode_e4m3(byte: int) -> float:
+    """Give the number of one byte: sign, four bits of exponent, three of fraction; no infinities."""
+    sign, exponent, fraction = -1.0 if byte & 0x80 else 1.0, byte >> 3 & 15, byte & 7
+    if byte & 0x7F == 0x7F:
+        return float("nan")
+    return sign * ((8 + fraction) * 2.0 ** (exponent - 10) if exponent else fraction * 2.0**-9)
 
 
 def make_table(shape: tuple[int, ...], dtype: str, numbers: list[float]) -> Table:
