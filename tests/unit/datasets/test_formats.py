@@ -207,3 +207,16 @@ def test_a_batch_axis_is_none_where_the_loader_drops_it(format_id: str, tmp_path
         record[key] = record[key].reshape(1, -1)
     torch.save(record, path)
     assert read_evidence(f"{format_id}:{tmp_path}").problems == ()
+
+
+@pytest.mark.parametrize(("format_id", "key"), [("specforge", "aux_hidden_state"), ("specforge", "hidden_state")])
+def test_a_second_batch_axis_stays_where_the_loader_drops_one(format_id: str, key: str, tmp_path: Path) -> None:
+    """SpecForge's dataset squeezes once: max_len then cuts the batch axis, and its collator takes three axes."""
+    (path, *_) = write_dataset(format_id, tmp_path, make_samples(1))
+    record = torch.load(path, weights_only=True)
+    assert record[key].ndim == 3
+    record[key] = record[key][None]
+    torch.save(record, path)
+    (problem,) = read_evidence(f"{format_id}:{tmp_path}").problems
+    assert problem.kind == "corrupt"
+    assert f"{key} has shape [1, 1, 20, " in problem.reason

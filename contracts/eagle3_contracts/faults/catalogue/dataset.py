@@ -196,6 +196,13 @@ DATASET_FAULTS: tuple[Fault, ...] = (
         unchecked=_of("boundary", "order"),
     ),
     Fault(
+        "dataset-batch-dimension-twice",
+        Kind.DATA,
+        "States carry two batch dimensions where their loader squeezes one: nothing is cut, and the collator raises.",
+        "SpecForge 0.2.0, specforge/data/preprocessing.py, OfflineEagle3Dataset.process_data",
+        "dataset.readable",
+    ),
+    Fault(
         "dataset-ids-one-late",
         Kind.LAYER,
         "Boundary ids were read as ids of layer outputs: the auxiliary planes are one boundary late.",

@@ -251,6 +251,7 @@ DATASET_INJECTIONS: dict[str, DatasetInjection] = {
     "dataset-final-state-not-normed": DatasetInjection(_other_norm_state, ".ckpt"),
     "dataset-random-embedding": DatasetInjection(_random_embedding, embedding=True),
     "dataset-final-state-normed-twice": DatasetInjection(_norm_again, ".ckpt"),
+    "dataset-batch-dimension-twice": DatasetInjection(DUMPED_ROW_FAULTS["dataset-batch-dimension"], ".ckpt"),
     "dataset-ids-one-late": DatasetInjection(_move(1, 1, 1, 0)),
     "dataset-one-plane-early": DatasetInjection(_move(-1, 0, 0, 0)),
     "dataset-last-state-early": DatasetInjection(_move(0, 0, 0, -1)),

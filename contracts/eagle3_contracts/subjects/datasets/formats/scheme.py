@@ -53,8 +53,9 @@ class DatasetFormat:
 
     ``written_by``: tool and versions. ``container``: torch or safetensors. ``listed``: a file holds a list of
     samples. ``mask``: its key, None if files hold none; ``mask_required``: a file without it is incomplete.
-    ``batch_axis``: the tool's loader drops a leading axis of 1 from token ids, mask and states; where it does not, one
-    that is there is a defect (speculators slices ``input_ids[1:]`` and ``hidden_states[:-1]`` and gets nothing).
+    ``batch_axis``: the tool's loader drops one leading axis of 1 from token ids, mask and states; a second one stays
+    (SpecForge 0.2.0: then max_len cuts nothing, and the collator raises). Where it drops none, one that is there is a
+    defect (speculators slices ``input_ids[1:]`` and ``hidden_states[:-1]`` and gets nothing).
     ``extra_axes``: axes of further tensors that the tool writes.
     """
 
@@ -116,17 +117,19 @@ class DatasetFormat:
         return Sample(entry.place, planes, tokens, mask, stated, self.declared(entry), problems=self._batched(entry))
 
     def _batched(self, entry: Entry) -> tuple[Problem, ...]:
-        """Say which states have a batch axis that the tool's loader does not drop."""
+        """Say which states have an axis that the tool's loader does not drop: of a batch, or one more than of it."""
+        spare = int(self.batch_axis)
+        besides = " and one of length 1 in front" if spare else ""
         return tuple(
             Problem(
                 "corrupt",
-                f"{key} has shape {list(tensor.shape)}, expected {axes} axes, which is what its loader takes",
+                f"{key} has shape {list(tensor.shape)}, expected {axes} axes{besides}, which is what its loader takes",
                 "store one sequence in a sample, without a batch axis",
                 Where(file=entry.place),
             )
-            for key, axes in (() if self.batch_axis else self.states.axes.items())
+            for key, axes in self.states.axes.items()
             for tensor in _first_tensor(entry.values.get(key))
-            if len(tensor.shape) > axes
+            if len(tensor.shape) > axes + spare
         )
 
 
