@@ -9,7 +9,10 @@ from typing import Any
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.subjects import Options
-from support.museum.sensitivity import DRAWS, FILES, SHARES, SIZES, find_chances, measure
+from support.museum.sensitivity import SIZES, UNMEASURED
+from support.museum.sensitivity.chances import DRAWS as CHANCE_DRAWS
+from support.museum.sensitivity.chances import FILES, SHARES, find_chances
+from support.museum.sensitivity.size import DRAWS, Size, measure
 
 KEPT = Path(__file__).resolve().parents[2] / "faults" / "sensitivity.json"
 COMMAND = "python tests/benchmarks/sensitivity.py"
@@ -19,11 +22,7 @@ Figures = dict[str, Any]
 
 def measure_all(contract: Contract) -> Figures:
     """Measure every size, and the chances of every share."""
-    sizes = [
-        {"what": size.what, "clause": size.clause, "passes": round(low, 4), "fails": round(high, 4)}
-        for size in SIZES
-        for low, high in [measure(size, contract)]
-    ]
+    sizes = [measure_size(size, contract) for size in SIZES]
     chances = [
         {
             "share": share,
@@ -33,6 +32,13 @@ def measure_all(contract: Contract) -> Figures:
         for share in SHARES
     ]
     return {"command": COMMAND, "sizes": sizes, "chances": chances}
+
+
+def measure_size(size: Size, contract: Contract) -> Figures:
+    """Measure one size, and in which share of other draws it is caught; no share where nothing is drawn."""
+    low, high = (round(found, 6) for found in measure(size, contract))
+    kept = {"what": size.what, "clause": size.clause, "passes": low, "fails": high}
+    return kept | {"caught": size.share_caught(contract, high)} if size.drawn else kept
 
 
 def write_figures(figures: Figures) -> None:
@@ -50,14 +56,25 @@ def tell_figures(figures: Figures) -> Iterator[str]:
     """Write figures out as a part of the page."""
     defaults = Options()
     yield "## The smallest fault that is caught\n"
-    yield f"Measured on the embedded default in bfloat16 by `{figures['command']}` (`--write` keeps them here):\n"
-    yield "| size of the fault | clause | passes at | fails at |\n|---|---|---|---|"
+    yield (
+        f"Measured on the embedded default in bfloat16 by `{figures['command']}` (`--write` keeps them here): one draw "
+        "of the fault is halved between a size that passes and one that fails, to a hundredth of its range. The last "
+        f"column is the share of {DRAWS} other draws (other noise, rows, rounds) that are caught at that size: a small "
+        "one says that the halved draw was caught early, and that others take a larger fault. It is empty where "
+        "nothing is drawn.\n\n"
+        "A server's faults are put into recorded evidence: a sound stand-in was asked over sockets once, and its rows "
+        "are held against the target again. It computes in float32, whatever dtype it says.\n"
+    )
+    yield "| size of the fault | clause | passes at | fails at | other draws caught there |\n|---|---|---|---|---|"
     for size in figures["sizes"]:
-        yield f"| {size['what']} | `{size['clause']}` | {size['passes']:g} | {size['fails']:g} |"
+        caught = f"{size['caught']:.0%}" if "caught" in size else ""
+        yield f"| {size['what']} | `{size['clause']}` | {size['passes']:.3g} | {size['fails']:.3g} | {caught} |"
+    yield "\nNumeric clauses without a figure:\n"
+    yield from (f"- `{clause}`: {why}" for clause, why in sorted(UNMEASURED.items()))
     yield (
         f"\nA scan reads {defaults.sampled_files} files by default, one from each of as many stretches, and holds "
         f"{defaults.probes} of them against the target; `--scan full` reads all. How often a share of {FILES:,} files "
-        f"that are bad is met ({DRAWS} draws each):\n"
+        f"that are bad is met ({CHANCE_DRAWS} draws each):\n"
     )
     yield "| bad files | read, anywhere | read, in one stretch | held against the target, anywhere | in one stretch |"
     yield "|---|---|---|---|---|"

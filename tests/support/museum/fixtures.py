@@ -167,6 +167,7 @@ FIXTURES: dict[str, Fixture] = {
         "a weak drafter that is wired right",
         tests=(
             *("unit/diagnosis/test_verdicts.py::test_a_weak_drafter_that_is_wired_right_is_under_trained", _EXPORTS),
+            "faults/test_weak_drafters.py::test_a_drafter_of_a_few_updates_violates_no_must",
         ),
     ),
 }

@@ -34,7 +34,8 @@ GOOD = """\
 |---|---|
 | planes, orders, norm states, dtypes declared otherwise and kept to | `test_good_states.py`, `test_good_drafters.py` |
 | every dataset format, single tokens, the drafter's longest sequence | `test_good_states.py` |
-| exports: forms, shards, norms, heads, dtypes, ropes; a weak one | `test_good_drafters.py`, `test_checkpoints.py` |
+| exports: forms, shards, norms, heads, dtypes, ropes | `test_good_drafters.py`, `test_checkpoints.py` |
+| weak drafters: of a few updates, of small weights | `test_weak_drafters.py`, `test_good_drafters.py` |
 | launch commands, servers that draft more or fewer tokens | `test_good_drafters.py`, `test_servers.py` |
 | anything drawn: wirings, lengths, dtypes, vocabularies | `../properties/test_conformance.py` |
 | what real trainers write and export | `../peers`: `test_files.py`, `test_checkpoint.py`, `test_v0.py`, ... |
