@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from itertools import permutations, product
+from pathlib import Path
 
 from eagle3_contracts.dialects.dialect import Dialect, NotVerified
 from eagle3_contracts.dialects.rule import Ids
@@ -30,9 +31,9 @@ _HANDED_ON = {
 def verify_installed(architecture: str) -> Dialect | NotVerified:
     """Hold the newest dialect of SGLang against the source of the SGLang that is installed here.
 
-    Gives that dialect for the installed version alone if the setter treats every list of a sample alike and
-    the forward pass takes planes in the same places, else ``NotVerified`` with the first difference. Only
-    the setter's own few lines are run; nothing of SGLang is imported.
+    Gives that dialect for the installed version alone if the setter treats every list of a sample, and the absence of
+    one, alike and the forward pass takes planes in the same places, else ``NotVerified`` with the first difference,
+    whatever the source holds. Only the setter's own few lines are run; nothing of SGLang is imported.
     """
     try:
         found = distribution(SGLANG.name)
@@ -57,24 +58,30 @@ def verify_source(read: ReadText, version: str, architecture: str) -> Dialect | 
     return replace(dialect, versions=f"=={version}", source=f"{dialect.source}, read from the installed {version}")
 
 
-def _difference(read: ReadText, architecture: str, rule: SglangRule) -> str:
+def _difference(text: ReadText, architecture: str, rule: SglangRule) -> str:
     """Say where a source and a rule part, or nothing."""
     try:
-        setter, loop = read_setter(read, architecture), read_loop(read, architecture)
+        setter, loop = read_setter(text, architecture), read_loop(text, architecture)
     except SourceError as error:
         return f"its source has another form: {error}"
     if setter is None:
         return "its model class has no set_eagle3_layers_to_capture"
-    for ids in LISTS:
-        made = _or_none(setter, ids)
-        if made is not None and made != rule.setter(ids, LAYERS):
-            return f"its setter makes {list(made)} of {list(ids)}, the dialect {list(rule.setter(ids, LAYERS))}"
+    for ids in (None, *LISTS):
+        asked = rule.setter(ids, LAYERS)
+        said = None if rule.unmarkable(asked, LAYERS) else asked
+        try:
+            made = _or_none(setter, ids)
+        except Exception as error:  # noqa: BLE001 - the source is another's, and any of its lines may fail here
+            return f"its setter cannot be run alone: {type(error).__name__}: {error}"
+        if made != said:
+            given = "no list" if ids is None else list(ids)
+            return f"its setter makes {_say(made)} of {given} for {LAYERS} layers, the dialect {_say(said)}"
     places = (loop.final, loop.embedding, loop.packed, loop.residual)
-    said = (rule.capture is Capture.LAYER_INPUTS_AND_FINAL, rule.embedding, rule.packed, rule.state == "raw")
-    return "" if places == said else f"its forward pass takes planes elsewhere: {loop}"
+    read = (rule.capture is Capture.LAYER_INPUTS_AND_FINAL, rule.embedding, rule.packed, rule.state == "raw")
+    return "" if places == read else f"its forward pass takes planes elsewhere: {loop}"
 
 
-def _or_none(setter: Setter, ids: Ids) -> Ids | None:
+def _or_none(setter: Setter, ids: Ids | None) -> Ids | None:
     """Give what the setter makes of a list, None where it raises IndexError as marking a layer may."""
     try:
         return setter(ids, LAYERS)
@@ -82,11 +89,15 @@ def _or_none(setter: Setter, ids: Ids) -> Ids | None:
         return None
 
 
+def _say(made: Ids | None) -> str:
+    return "an IndexError" if made is None else str(list(made))
+
+
 def _reader(found: Distribution) -> ReadText:
     def read(path: str) -> str | None:
-        file = found.locate_file(f"sglang/srt/{path}")
+        file = Path(str(found.locate_file(f"sglang/srt/{path}")))
         try:
-            return file.read_text()  # type: ignore[attr-defined, no-any-return, unused-ignore]
+            return file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
 

@@ -64,9 +64,7 @@ class SglangRule(Rule):
     def resolve(self, ids: Ids | None, layers: int) -> Resolution:
         """See ``Rule.resolve``."""
         if ids is None:
-            default = reference_boundaries(layers)
-            asked = tuple(value + 1 for value in default) if self.shifted_default else default
-            return self._capture(default, asked, layers)
+            return self._capture(reference_boundaries(layers), self.setter(None, layers), layers)
         if self.planes is not None and ids and len(ids) != self.planes:
             return at_start(f"the drafter's fc is {self.planes} planes wide, so weights for {len(ids)} do not load")
         resolution = self._capture(ids, self.setter(ids, layers), layers)
@@ -75,9 +73,16 @@ class SglangRule(Rule):
             return Resolution(resolution.taps, resolution.ignored, resolution.outcome, note)
         return resolution
 
-    def setter(self, ids: Ids, layers: int) -> Ids:
-        """Give the boundaries that ``set_eagle3_layers_to_capture`` makes of the ids."""
-        return tuple(value + 1 for value in ids) if _SHIFTS[self.shift](ids, layers) else ids
+    def setter(self, ids: Ids | None, layers: int) -> Ids:
+        """Give the boundaries that ``set_eagle3_layers_to_capture`` makes of the ids, or of their absence."""
+        listed = reference_boundaries(layers) if ids is None else ids
+        shifts = self.shifted_default if ids is None else _SHIFTS[self.shift](ids, layers)
+        return tuple(value + 1 for value in listed) if shifts else listed
+
+    def unmarkable(self, asked: Ids, layers: int) -> Ids:
+        """Give the boundaries on which the setter raises IndexError, since no layer of that number can be marked."""
+        marks = self.capture is Capture.MARKED_LAYERS
+        return tuple(value for value in asked if marks and not -layers <= value < layers)
 
     def reach(self, layers: int) -> tuple[Tap, ...]:
         """See ``Rule.reach``."""
@@ -118,10 +123,10 @@ class SglangRule(Rule):
         if not self.embedding and 0 in asked and self.capture is not Capture.NOTHING:
             return at_first_forward((), (), self.unreachable(Tap(0), layers))
         met = {value: value for value in asked if value in reach}
+        outside = self.unmarkable(asked, layers)
+        if outside:
+            return at_start(f"marking layer {outside[0]} of {layers} raises IndexError", ids)
         if self.capture is Capture.MARKED_LAYERS:
-            outside = [value for value in asked if not -layers <= value < layers]
-            if outside:
-                return at_start(f"marking layer {outside[0]} of {layers} raises IndexError", ids)
             met = {value: value % layers for value in asked}
         taps = tuple(reach[boundary] for boundary in sorted(set(met.values())))
         ignored = _ignored(ids, tuple(met.get(value) for value in asked))

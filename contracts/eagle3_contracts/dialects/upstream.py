@@ -23,9 +23,17 @@ class SourceError(LookupError):
     """A function or class is not where it was read: upstream moved it, and the dialect must be read anew."""
 
 
+def parse(source: str) -> ast.Module:
+    """Parse a module; ``SourceError`` if this Python cannot."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise SourceError(f"it does not parse: {error}") from error
+
+
 def find_class(source: str, name: str) -> ast.ClassDef:
     """Give a class of a module; ``SourceError`` if it is not there."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.ClassDef) and node.name == name:
             return node
     raise SourceError(f"no class {name}")
@@ -41,7 +49,7 @@ def find_method(source: str, class_name: str, name: str) -> ast.FunctionDef:
 
 def find_function(source: str, name: str) -> ast.FunctionDef:
     """Give a function of a module, wherever it is nested; ``SourceError`` if it is not there."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
     raise SourceError(f"no function {name}")
@@ -49,7 +57,7 @@ def find_function(source: str, name: str) -> ast.FunctionDef:
 
 def methods(source: str) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
     """Give every method of every class of a module."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.ClassDef):
             yield from ((node, item) for item in node.body if isinstance(item, ast.FunctionDef))
 
