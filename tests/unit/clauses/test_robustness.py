@@ -7,14 +7,21 @@ import dataclasses
 import numpy as np
 import pytest
 
-from eagle3_contracts.evidence import CaptureEvidence, DatasetEvidence, StateComparison, TargetComparison
+from eagle3_contracts.evidence import (
+    CaptureEvidence,
+    DatasetEvidence,
+    LoaderEvidence,
+    StateComparison,
+    TargetComparison,
+)
 from eagle3_contracts.findings import Finding, Rung, Verdict
 from eagle3_contracts.registry import clauses_of
 from eagle3_contracts.run import judge_clause
-from support.judging import capture_cases, dataset_cases, placement_cases
+from support.judging import capture_cases, dataset_cases, loader_edge_cases, placement_cases
 from support.judging.comparisons import CANDIDATES, SHIFTS, compare
 from support.judging.documents import toy_contract
 from support.judging.evidence import sound_capture, sound_dataset
+from support.judging.loader_changes import ABSENT, RAISES
 
 CONTRACTS = (toy_contract(), toy_contract("embed", "low", "mid", "high"), toy_contract("normed"))
 CAPTURES = [case.evidence for case in (*capture_cases.CASES, *placement_cases.CAPTURE_CASES)]
@@ -74,3 +81,22 @@ def test_a_partial_target_leaves_the_higher_rungs_unchecked() -> None:
     }
     assert verdicts.pop("dataset.embedding-rows") is Verdict.PASSED
     assert set(verdicts.values()) == {Verdict.ERRORED}
+
+
+def test_nothing_passes_of_a_loader_that_gives_no_rows() -> None:
+    for evidence in (loader_edge_cases.NOTHING, loader_edge_cases.EMPTY, ABSENT, RAISES):
+        for clause in clauses_of("loader"):
+            for item in judge_clause(clause, CONTRACTS[0], evidence):
+                assert (item.clause, item.subject) == (clause.id, evidence.subject)
+                assert item.verdict in {Verdict.FAILED, Verdict.ERRORED} or clause.id == "loader.read-only"
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [loader_edge_cases.UNPLACED, loader_edge_cases.UNTRAINED, loader_edge_cases.LAST_ALONE],
+    ids=["no row placed", "no row trained", "last rows alone"],
+)
+def test_every_loader_clause_finds_something_in_odd_rows(evidence: LoaderEvidence) -> None:
+    for contract in CONTRACTS:
+        for clause in clauses_of("loader"):
+            assert judge_clause(clause, contract, evidence), clause.id

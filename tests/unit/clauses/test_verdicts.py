@@ -9,7 +9,7 @@ import pytest
 
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import Clause, clauses_of
-from support.judging import capture_cases, dataset_cases, loader_cases, placement_cases
+from support.judging import capture_cases, dataset_cases, loader_cases, loader_edge_cases, placement_cases
 from support.judging.cases import Case
 from support.snapshots import compare_snapshot, list_unused, tell_findings
 
@@ -19,6 +19,7 @@ CASES = (
     *dataset_cases.CASES,
     *placement_cases.DATASET_CASES,
     *loader_cases.CASES,
+    *loader_edge_cases.CASES,
 )
 CLAUSES = [*clauses_of("capture"), *clauses_of("dataset"), *clauses_of("loader")]
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -41,6 +42,12 @@ def test_a_message_stands_alone(case: Case) -> None:
             assert item.hint, "a failure names its likely cause and what mends it"
             assert item.bound is not None
         assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
+
+
+@pytest.mark.parametrize("case", loader_edge_cases.CASES, ids=lambda case: case.title)
+def test_what_fails_is_measured_beyond_its_bound(case: Case) -> None:
+    failed = [item for item in case.judge() if item.verdict is Verdict.FAILED and item.measure is not None]
+    assert all(item.measure != item.bound for item in failed)
 
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)

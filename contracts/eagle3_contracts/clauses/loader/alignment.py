@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eagle3_contracts.clauses.loader.anchors import (
-    ELSEWHERE,
     REACH,
     Anchors,
     find_anchors,
@@ -25,6 +24,7 @@ from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
 UNPLACED = Obstacle("no row could be placed by its planes", "see loader.fc-input and loader.row-identity")
+UNMASKED = Obstacle("the loader gives no mask", "give what the loss counts: StepZero(mask=...)")
 
 
 def check_token_shift(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
@@ -43,13 +43,13 @@ def check_token_shift(clause: Clause, contract: Contract, evidence: LoaderEviden
 def check_target_shift(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if the last hidden state beside state t is not y[t + o], o one of ``alignment.target``."""
     obstacle = find_obstacle(evidence)
-    rows = None if obstacle else sound_rows(evidence)
-    if rows is not None and rows.last_dtype is None:
+    if obstacle is None and sound_rows(evidence).last_dtype is None:
         obstacle = Obstacle(
             "the loader gives no last hidden state to place", skips=contract.last_hidden_plane() is None
         )
-    if obstacle is not None or rows is None:
-        return [(obstacle or UNPLACED).finding(clause, evidence.subject)]
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    rows = sound_rows(evidence)
     samples, accepted = evidence.runs["sound"].samples, contract.alignment.target
     anchors = find_anchors(rows, samples)
     shifts = target_shifts(rows, anchors)
@@ -61,15 +61,15 @@ def check_target_shift(clause: Clause, contract: Contract, evidence: LoaderEvide
 def check_position_shift(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if the position of row t is not t + o, o one of ``alignment.position``; skipped if the loader gives none."""
     obstacle = find_obstacle(evidence)
-    rows = None if obstacle else sound_rows(evidence)
-    if rows is not None and rows.positions is None:
-        obstacle = Obstacle("the loader gives no position ids: the drafter counts rows itself", skips=True)
-    if obstacle is not None or rows is None or rows.positions is None:
-        return [(obstacle or UNPLACED).finding(clause, evidence.subject)]
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    rows = sound_rows(evidence)
+    if rows.positions is None:
+        unsaid = Obstacle("the loader gives no position ids: the drafter counts rows itself", skips=True)
+        return [unsaid.finding(clause, evidence.subject)]
     anchors = find_anchors(rows, evidence.runs["sound"].samples)
-    shifts = np.where(anchors.placed, rows.positions - anchors.position, ELSEWHERE)
     hint = "count positions anew in every document of a pack, from its first row on"
-    shifted = (shifts, anchors.placed)
+    shifted = (rows.positions - anchors.position, anchors.placed)
     return [_judge_shifts(clause, evidence, rows, shifted, contract.alignment.position, ("position", ""), hint)]
 
 
@@ -121,11 +121,11 @@ def check_mask_shift(clause: Clause, contract: Contract, evidence: LoaderEvidenc
     the draft vocabulary does not hold are ``loader.draft-vocabulary``'s.
     """
     obstacle = find_obstacle(evidence)
-    rows = None if obstacle else sound_rows(evidence)
-    if rows is not None and not rows.masked:
-        obstacle = Obstacle("the loader gives no mask", "give what the loss counts: StepZero(mask=...)")
-    if obstacle is not None or rows is None:
-        return [(obstacle or UNPLACED).finding(clause, evidence.subject)]
+    if obstacle is None and not sound_rows(evidence).masked:
+        obstacle = UNMASKED
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    rows = sound_rows(evidence)
     run, accepted = evidence.runs["sound"], contract.alignment.loss_mask
     anchors = find_anchors(rows, run.samples)
     due = due_rows(contract, rows, anchors, run) & in_vocabulary(rows)
@@ -174,7 +174,8 @@ def in_vocabulary(rows: LoadedRows) -> Flags:
     if rows.targets is None or rows.vocabulary is None:
         return np.ones(len(rows), bool)
     known = (rows.targets >= 0) & (rows.targets < len(rows.vocabulary))
-    held: Flags = known & rows.vocabulary[np.where(known, rows.targets, 0)]
+    held = np.zeros(len(rows), bool)
+    held[known] = rows.vocabulary[rows.targets[known]]
     return held
 
 

@@ -55,10 +55,9 @@ def find_anchors(rows: LoadedRows, samples: Sequence[Sentinel]) -> Anchors:
     every = np.arange(len(rows))
     chosen = places[every, winner]
     sure = (votes[every, winner] * 2 > rows.fed) & (chosen >= 0)
-    fault = np.where(stored.any(axis=1), STRANGE, fed_sample.min(axis=1))
     return Anchors(
-        sample=np.where(sure, chosen // _ROOM, fault),
-        position=np.where(sure, chosen % _ROOM, fault),
+        sample=np.where(sure, chosen // _ROOM, STRANGE),
+        position=np.where(sure, chosen % _ROOM, STRANGE),
         torn=(stored & (places != np.where(stored, places, -1).max(axis=1)[:, None])).any(axis=1),
         by_token=_own_tokens(rows.tokens, samples),
     )
@@ -94,7 +93,8 @@ def target_shifts(rows: LoadedRows, anchors: Anchors) -> Codes:
 def lengths_of(anchors: Anchors, samples: Sequence[Sentinel]) -> Codes:
     """Give the length of each row's sample, 0 for rows of none."""
     lengths = np.array([sample.length for sample in samples])
-    found: Codes = np.where(anchors.placed, lengths[np.clip(anchors.sample, 0, len(samples) - 1)], 0)
+    found = np.zeros(len(anchors.sample), np.int64)
+    found[anchors.placed] = lengths[anchors.sample[anchors.placed]]
     return found
 
 

@@ -193,11 +193,9 @@ def _find_defects(scenario: str, sound: LoaderRun, run: LoaderRun) -> list[int]:
 
 def _find_replacement(sound: LoaderRun, run: LoaderRun) -> str:
     """Say which sample comes more often than in the sound dataset; empty if none does."""
-    if run.rows is None or sound.rows is None:
-        return ""
     before, after = Counter(row_keys(sound)), Counter(row_keys(run))
     more = Counter(key[0] for key, count in after.items() if key[0] >= 0 and key[0] != BAD and count > before[key] > 0)
     if not more:
         return ""
-    sample, count = more.most_common(1)[0]
+    sample, count = more.most_common()[0]
     return f"{count} rows of sample {sample} come once more in its place"

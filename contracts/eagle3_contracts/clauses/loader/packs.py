@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eagle3_contracts.clauses.loader.alignment import UNPLACED, due_rows, usual_shifts
+from eagle3_contracts.clauses.loader.alignment import UNMASKED, UNPLACED, due_rows, usual_shifts
 from eagle3_contracts.clauses.loader.anchors import (
     find_anchors,
     name_row,
@@ -18,7 +18,7 @@ from eagle3_contracts.clauses.loader.runs import find_obstacle, keep_open_untrai
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import BAD, LoaderEvidence, LoaderRun
+from eagle3_contracts.evidence import BAD, Codes, LoadedRows, LoaderEvidence, LoaderRun
 from eagle3_contracts.findings import Finding, Level, Verdict
 from eagle3_contracts.registry import Clause
 
@@ -80,18 +80,18 @@ def _is_repeated(evidence: LoaderEvidence, sample: int) -> bool:
     """Tell whether a sample came several times as a whole: ``loader.coverage`` speaks of that."""
     rows = sound_rows(evidence)
     anchors = find_anchors(rows, evidence.runs["sound"].samples)
-    return max(Counter(anchors.position[anchors.sample == sample].tolist()).values(), default=0) > 1
+    positions = anchors.position[anchors.sample == sample]
+    return len(np.unique(positions)) < len(positions)
 
 
 def check_padding(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if a row is trained that holds no stored row, belongs to no document, or has nothing beside it."""
     obstacle = find_obstacle(evidence) or _find_unplaced(evidence)
-    rows = None if obstacle else sound_rows(evidence)
-    if rows is not None and not rows.masked:
-        obstacle = Obstacle("the loader gives no mask", "give what the loss counts: StepZero(mask=...)")
-    if obstacle is not None or rows is None:
-        return [(obstacle or Obstacle("no rows")).finding(clause, evidence.subject)]
-    run = evidence.runs["sound"]
+    if obstacle is None and not sound_rows(evidence).masked:
+        obstacle = UNMASKED
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    rows, run = sound_rows(evidence), evidence.runs["sound"]
     anchors = find_anchors(rows, run.samples)
     empty = (rows.sample[:, : rows.fed] < 0).all(axis=1) | (rows.documents < 0)
     ended = anchors.placed & ~due_rows(contract, rows, anchors, run)
@@ -154,19 +154,18 @@ def check_truncation(clause: Clause, contract: Contract, evidence: LoaderEvidenc
     run = evidence.runs.get("overlong")
     if obstacle is not None or run is None:
         return [(obstacle or Obstacle("no sample that is too long was given")).finding(clause, evidence.subject)]
-    length = run.samples[BAD].length
     if run.refusal or run.misfit or run.rows is None:
         told = run.refusal or (run.misfit.reason if run.misfit else "no batch")
-        observed = f"a sample of {length} tokens is refused: {told}"
+        observed = f"a sample of {run.samples[BAD].length} tokens is refused: {told}"
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
-    return keep_open_untrained(clause, evidence, [_judge_cut(clause, contract, evidence, run)])
+    return keep_open_untrained(clause, evidence, [_judge_cut(clause, contract, evidence, run, run.rows)])
 
 
-def _judge_cut(clause: Clause, contract: Contract, evidence: LoaderEvidence, run: LoaderRun) -> Finding:
+def _judge_cut(
+    clause: Clause, contract: Contract, evidence: LoaderEvidence, run: LoaderRun, rows: LoadedRows
+) -> Finding:
     """Hold the rows of the long sample that are trained against those of the sound dataset's shifts."""
-    rows, length = run.rows, run.samples[BAD].length
-    if rows is None:
-        raise LookupError("no rows: asked before")
+    length = run.samples[BAD].length
     anchors = find_anchors(rows, run.samples)
     token = token_shifts(rows, anchors, run.samples, contract.alignment.token[0])
     shown = _shown_shifts(contract, evidence)
@@ -201,6 +200,11 @@ def _shown_shifts(contract: Contract, evidence: LoaderEvidence) -> tuple[int, in
     rows, run = sound_rows(evidence), evidence.runs["sound"]
     anchors = find_anchors(rows, run.samples)
     due = due_rows(contract, rows, anchors, run)
-    token = Counter(token_shifts(rows, anchors, run.samples, contract.alignment.token[0])[due].tolist())
-    target = Counter(target_shifts(rows, anchors)[due].tolist())
-    return token.most_common(1)[0][0] if token else 0, target.most_common(1)[0][0] if target else 0
+    token = token_shifts(rows, anchors, run.samples, contract.alignment.token[0])
+    return _most_shown(token[due]), _most_shown(target_shifts(rows, anchors)[due])
+
+
+def _most_shown(shifts: Codes) -> int:
+    """Give the shift of most rows, 0 where there are none."""
+    counts = Counter(shifts.tolist())
+    return max(counts, key=lambda shift: counts[shift], default=0)

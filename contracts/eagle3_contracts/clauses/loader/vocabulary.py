@@ -17,12 +17,12 @@ from eagle3_contracts.registry import Clause
 def check_draft_vocabulary(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if a trained row has a target outside the draft vocabulary; skipped where the loader knows no targets."""
     obstacle = find_obstacle(evidence)
-    rows = None if obstacle else sound_rows(evidence)
-    if rows is not None and (rows.targets is None or rows.vocabulary is None):
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    rows = sound_rows(evidence)
+    if rows.targets is None or rows.vocabulary is None:
         reason = "the loader gives no target ids with a draft vocabulary: its model makes them of the last hidden state"
-        obstacle = Obstacle(reason, skips=True)
-    if obstacle is not None or rows is None or rows.vocabulary is None:
-        return [(obstacle or Obstacle("no rows")).finding(clause, evidence.subject)]
+        return [Obstacle(reason, skips=True).finding(clause, evidence.subject)]
     size, declared = int(rows.vocabulary.sum()), contract.drafter.draft_vocab_size
     placed = find_anchors(rows, evidence.runs["sound"].samples).placed
     wrong = np.flatnonzero(placed & rows.trained & ~in_vocabulary(rows))

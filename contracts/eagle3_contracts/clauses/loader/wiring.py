@@ -11,12 +11,12 @@ from eagle3_contracts.clauses.loader.runs import find_obstacle, sound_rows
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract, Plane
-from eagle3_contracts.evidence import NOT_FINITE, LoadedRows, LoaderEvidence
+from eagle3_contracts.evidence import NOT_FINITE, ZEROS, LoadedRows, LoaderEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
-UNKNOWN = "?"
-"""A block that is no stored plane: channels or planes mixed with one another."""
+UNKNOWN, ZEROED = "?", "zeros"
+"""A block that is no stored plane: channels or planes mixed with one another, or nothing in its place."""
 
 
 def check_fc_input(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
@@ -54,12 +54,12 @@ def check_fc_input(clause: Clause, contract: Contract, evidence: LoaderEvidence)
 def _count_wirings(evidence: LoaderEvidence, rows: LoadedRows) -> Counter[tuple[str, ...]]:
     """Count the rows of each wiring; rows of padding, and rows that are not finite, have none."""
     fed = rows.plane[:, : rows.fed]
-    told = ~((fed == -1).all(axis=1) | (fed == NOT_FINITE).any(axis=1))
+    told = ~((fed == ZEROS).all(axis=1) | (fed == NOT_FINITE).any(axis=1))
     return Counter(tuple(_name(evidence, int(plane)) for plane in row) for row in fed[told])
 
 
 def _name(evidence: LoaderEvidence, plane: int) -> str:
-    return evidence.stored[plane] if 0 <= plane < len(evidence.stored) else "0" if plane == -1 else UNKNOWN
+    return evidence.stored[plane] if 0 <= plane < len(evidence.stored) else ZEROED if plane == ZEROS else UNKNOWN
 
 
 def _as_stored(contract: Contract, evidence: LoaderEvidence, plane: Plane) -> Plane | None:
@@ -79,8 +79,8 @@ def _not_stored(evidence: LoaderEvidence, lost: list[str]) -> Obstacle:
 
 def _say_wiring(contract: Contract, names: tuple[str, ...]) -> str:
     """Write a wiring as an engineer does: ``cat(embed, low, mid), boundaries 0, 3, 31``."""
-    boundaries = [str(contract.plane(name).boundary) if name not in {UNKNOWN, "0"} else name for name in names]
-    wiring = f"cat({', '.join(names)})" if len(names) > 1 else "".join(names)
+    boundaries = [str(contract.plane(name).boundary) if name not in {UNKNOWN, ZEROED} else name for name in names]
+    wiring = f"cat({', '.join(names)})" if len(names) > 1 else names[0]
     return f"{wiring}, {'boundaries' if len(names) > 1 else 'boundary'} {', '.join(boundaries)}"
 
 
@@ -90,11 +90,13 @@ def _guess_cause(
     first = found[0]
     if UNKNOWN in first:
         return "a block is no stored plane: planes were averaged, projected, or interleaved channel by channel"
+    if ZEROED in first:
+        return "a block holds nothing: a plane was dropped or masked, or its buffer was never filled"
     if len(found) > 1:
         return "rows differ in their wiring: the loader chooses planes sample by sample"
     if sorted(first) == sorted(wanted):
         return f"the planes are the declared ones in another order: concatenate {', '.join(wanted)}, by name"
-    served = ", ".join(str(contract.plane(name).boundary) for name in first if name != "0")
+    served = ", ".join(str(contract.plane(name).boundary) for name in first)
     if first == evidence.stored[:-1]:
         return (
             f"the loader feeds every stored plane but the last (speculators does: planes[:-1]), "
@@ -107,24 +109,24 @@ def _guess_cause(
 def check_last_hidden(clause: Clause, contract: Contract, evidence: LoaderEvidence) -> list[Finding]:
     """Fail if targets are computed from another plane than ``drafter.last_hidden``; skipped if that is none."""
     obstacle = find_obstacle(evidence)
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
     declared = contract.last_hidden_plane()
-    if obstacle is None and declared is None:
-        obstacle = Obstacle("the contract declares no last hidden state (drafter.last_hidden = none)", skips=True)
-    if obstacle is not None or declared is None:
-        return [(obstacle or Obstacle("no plane declared")).finding(clause, evidence.subject)]
+    if declared is None:
+        none = Obstacle("the contract declares no last hidden state (drafter.last_hidden = none)", skips=True)
+        return [none.finding(clause, evidence.subject)]
     expected = _as_stored(contract, evidence, declared)
     if expected is None:
         return [_not_stored(evidence, [declared.name]).finding(clause, evidence.subject)]
     rows = sound_rows(evidence)
-    planes = Counter(_name(evidence, int(plane)) for plane in rows.plane[:, -1] if plane != -1)
-    if rows.last_dtype is None:
-        planes = Counter({"no last hidden state": len(rows)})
+    planes = Counter(_name(evidence, int(plane)) for plane in rows.plane[:, -1] if plane != ZEROS)
+    if not planes or rows.last_dtype is None:
+        planes = Counter({"zeros alone" if rows.last_dtype else "no last hidden state": len(rows)})
     wrong = sum(count for name, count in planes.items() if name != expected.name)
-    told = ", ".join(f"{name} ({count} rows)" for name, count in planes.most_common(3)) or "zeros alone"
-    failed = bool(wrong) or not planes
+    told = ", ".join(f"{name} ({count} rows)" for name, count in planes.most_common(3))
     return [
         clause.find(
-            Verdict.FAILED if failed else Verdict.PASSED,
+            Verdict.FAILED if wrong else Verdict.PASSED,
             evidence.subject,
             observed=f"targets are computed from {told}",
             expected=f"{expected.name}, boundary {expected.boundary}{_say_state(expected)}",
@@ -132,7 +134,7 @@ def check_last_hidden(clause: Clause, contract: Contract, evidence: LoaderEviden
             measure=float(wrong),
             bound=0.0,
             hint="most loaders take the last stored plane: store the final state last, or choose it by name"
-            if failed
+            if wrong
             else "",
         )
     ]
