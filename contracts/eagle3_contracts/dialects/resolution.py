@@ -46,6 +46,11 @@ class Resolution:
         return self.runs and not self.ignored and self.taps == tuple(layout)
 
 
+def say_planes(count: int) -> str:
+    """Say how many: ``1 plane``, ``3 planes``."""
+    return "1 plane" if count == 1 else f"{count} planes"
+
+
 def at_start(note: str, ignored: Iterable[int] = ()) -> Resolution:
     """Give the resolution of a list that stops the tool before it loads or runs anything."""
     return Resolution((), tuple(ignored), Outcome.CRASHES_AT_START, note)

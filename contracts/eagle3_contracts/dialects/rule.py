@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eagle3_contracts.boundaries import Tap, tap_at
-from eagle3_contracts.dialects.resolution import Outcome, Resolution, at_first_forward, at_start
+from eagle3_contracts.dialects.resolution import Outcome, Resolution, at_first_forward, at_start, say_planes
 
 Ids = tuple[int, ...]
 Order = Literal["depth", "list"]
@@ -126,7 +126,7 @@ class LayerRule(Rule):
             ignored += repeated(value for value, _ in picked)
             taps = tuple(sorted(set(taps)))
         if self.counted and len(taps) != len(ids):
-            return at_first_forward(taps, ignored, f"captures {len(taps)} planes where fc expects {len(ids)}")
+            return at_first_forward(taps, ignored, f"captures {say_planes(len(taps))} where fc expects {len(ids)}")
         return Resolution(taps, tuple(ignored), Outcome.RUNS)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from eagle3_contracts.boundaries import State, Tap
-from eagle3_contracts.dialects.resolution import Resolution, at_first_forward, at_start
+from eagle3_contracts.dialects.resolution import Resolution, at_first_forward, at_start, say_planes
 from eagle3_contracts.dialects.rule import Ids, Rule, reference_boundaries
 
 
@@ -140,7 +140,7 @@ class SglangRule(Rule):
             return at_first_forward((), ignored, "no plane is captured, and the model's forward unpacks a pair")
         if self.packed:
             return at_first_forward(taps, ignored, f"captured {len(taps)} of {expected} aux hidden states")
-        note = f"captures {len(taps)} planes where fc expects {expected}"
+        note = f"captures {say_planes(len(taps))} where fc expects {expected}"
         return at_first_forward(taps, ignored, f"{note}; {FC_SKIPPED}" if len(taps) == 1 else note)
 
 

@@ -46,7 +46,7 @@ class TupleIndexRule(Rule):
         if not taps:
             return at_first_forward((), (), "torch.cat of no planes")
         if self.exactly is not None and len(taps) != self.exactly:
-            note = f"fc takes {self.exactly} planes, and {len(taps)} are given"
+            note = f"fc takes {self.exactly} planes, not {len(taps)}"
             return at_first_forward(taps, (), note)
         return Resolution(taps)
 

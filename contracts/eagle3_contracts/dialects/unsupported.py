@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eagle3_contracts.boundaries import Tap
-from eagle3_contracts.dialects.resolution import Resolution, at_first_forward, at_start
+from eagle3_contracts.dialects.resolution import Resolution, at_first_forward, at_start, say_planes
 from eagle3_contracts.dialects.rule import Default, Ids, Rule
 
 
@@ -46,7 +46,8 @@ class HardCodedRule(Rule):
             return at_start(self.refusal)
         taps = tuple(Tap(boundary) for boundary in sorted(set(self.default(layers))) if 0 <= boundary < layers)
         if self.planes is not None and len(taps) != self.planes:
-            return at_first_forward(taps, (), f"{layers} layers give {len(taps)} planes where fc takes {self.planes}")
+            note = f"{layers} layers give {say_planes(len(taps))} where fc takes {self.planes}"
+            return at_first_forward(taps, (), note)
         return Resolution(taps)
 
     def reach(self, layers: int) -> tuple[Tap, ...]:
