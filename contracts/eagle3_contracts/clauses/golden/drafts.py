@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 from eagle3_contracts.clauses.checkpoint.tensors import check_dtypes, check_shapes, check_tensors_present
@@ -24,7 +25,7 @@ from eagle3_contracts.clauses.golden.judging import (
     state,
 )
 from eagle3_contracts.clauses.obstacles import Obstacle, first_problem, from_problem
-from eagle3_contracts.clauses.tolerances import Governing, governing_tolerance
+from eagle3_contracts.clauses.tolerances import governing_tolerance
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DraftedComparison, GoldenEvidence
@@ -63,7 +64,7 @@ def check_drafter(clause: Clause, contract: Contract, evidence: GoldenEvidence) 
         if not any(item.drafts for item in evidence.sequences):
             return [_NO_DRAFTER.finding(clause, evidence.subject)]
         defect = Defect("drafts are recorded, and the drafter that drafted them is not", Where(file="drafter"), RECORD)
-        return state(clause, evidence, [defect], sound="", expected="the drafter beside its drafts")
+        return state(clause, evidence, [defect], expected="the drafter beside its drafts")
     found = [item for check in _CHECKS for item in check(clause, contract, evidence.drafter)]
     open_ones = [item for item in found if item.verdict in {Verdict.FAILED, Verdict.ERRORED}]
     if open_ones:
@@ -79,18 +80,18 @@ def check_drafts(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
     Its logits at steps that are fed with the text must agree within the contract's ``logprob_max`` of float32, in
     which the oracle computes; the first drafted token must be the best of its recorded logits in every row.
     """
-    obstacle = find_values_obstacle(evidence, STATES, DRAFTS) or _find_obstacle(evidence)
+    item = find_values_obstacle(evidence, STATES, DRAFTS) or evidence.drafted or _find_obstacle(evidence)
+    if isinstance(item, Obstacle):
+        return [item.finding(clause, evidence.subject)]
     governing = governing_tolerance(contract, ["float32"])
-    if obstacle is None and isinstance(governing, Obstacle):
-        obstacle = governing
-    if obstacle is not None or evidence.drafted is None or not isinstance(governing, Governing):
-        return [(obstacle or Obstacle("nothing was drafted")).finding(clause, evidence.subject)]
-    item, bound = evidence.drafted, governing.logprob
-    defects = list(_find_defects(item, evidence.unfounded, bound))
+    if isinstance(governing, Obstacle):
+        return [governing.finding(clause, evidence.subject)]
+    bound, distance = governing.logprob, math.inf if item.logprob_distance is None else item.logprob_distance
+    defects = list(_find_defects(item, distance, evidence.unfounded, bound))
     steps = ", ".join(f"step {index} {share:.3f}" for index, share in enumerate(item.steps))
     sound = (
         f"{item.agreement:.3f} of {item.positions:,} tokens drafted again ({steps}), "
-        f"log-probabilities within {item.logprob_distance:.2g}"
+        f"log-probabilities within {distance:.2g}"
     )
     found = state(
         clause,
@@ -104,10 +105,8 @@ def check_drafts(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
     return add_unlooked(clause, evidence, found, list(evidence.undrafted.values()))
 
 
-def _find_obstacle(evidence: GoldenEvidence) -> Obstacle | None:
-    """Say why nothing was drafted again, or give None."""
-    if evidence.drafted is not None:
-        return None
+def _find_obstacle(evidence: GoldenEvidence) -> Obstacle:
+    """Say why nothing was drafted again."""
     if evidence.drafter is None and not any(item.drafts for item in evidence.sequences):
         return _NO_DRAFTER
     told = first_problem(evidence.problems, "drafted")
@@ -117,15 +116,14 @@ def _find_obstacle(evidence: GoldenEvidence) -> Obstacle | None:
     return Obstacle(f"no sequence can be drafted on again: {first}", RECORD, DRAFTS)
 
 
-def _find_defects(item: DraftedComparison, unfounded: int, bound: float) -> Iterator[Defect]:
+def _find_defects(item: DraftedComparison, distance: float, unfounded: int, bound: float) -> Iterator[Defect]:
     stale = f"the drafter was exchanged, or its wiring read otherwise, after the drafts were recorded: {RECORD}"
     if not item.agreement >= AGREEMENT:
         told = f"{item.agreement:.3f} of {item.positions:,} recorded tokens are drafted again"
         yield Defect(told, DRAFTS, stale, item.agreement, AGREEMENT)
-    distance = item.logprob_distance
-    if distance is None or not distance <= bound:
-        told = f"log-probabilities of the recorded steps differ by {distance or float('nan'):.2g}"
-        yield Defect(told, DRAFTS, stale, distance or 0.0, bound)
+    if not distance <= bound:
+        told = f"log-probabilities of the recorded steps differ by {distance:.2g}"
+        yield Defect(told, DRAFTS, stale, distance, bound)
     if unfounded:
         told = f"{say_count(unfounded, 'row')} drafted another token than the best of the recorded logits"
         yield Defect(told, DRAFTS, f"tokens and logits are of two runs: {RECORD}", float(unfounded))

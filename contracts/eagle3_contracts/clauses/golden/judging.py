@@ -32,7 +32,7 @@ def state(
     evidence: GoldenEvidence,
     defects: Sequence[Defect],
     *,
-    sound: str,
+    sound: str = "",
     expected: str,
     rung: Rung | None = None,
     measure: float | None = None,

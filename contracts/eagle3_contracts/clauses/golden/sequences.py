@@ -87,7 +87,7 @@ def check_shapes(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
         if told:
             hint = f"a sequence of T tokens has T - 1 rows of drafts: {RECORD}"
             defects.append(Defect(f"sequence {item.number}: of its drafts, {told}", DRAFTS, hint))
-    forms = " and ".join(sorted({item.form for item in evidence.sequences})) or "no"
+    forms = " and ".join(sorted({item.form for item in evidence.sequences}))
     planes, width = contract.target.num_hidden_layers + 1, contract.target.hidden_size
     sound = f"{say_count(len(evidence.sequences), 'sequence')} with {planes} boundaries, {forms} logits"
     expected = f"states [{planes}, T, {width}], logits and drafts of every sequence"

@@ -33,7 +33,7 @@ def check_states(clause: Clause, contract: Contract, evidence: GoldenEvidence) -
     if obstacle is None and not evidence.states:
         obstacle = find_target_obstacle(evidence)
     if obstacle is None and set(evidence.routes) <= {evidence.route}:
-        route = " and ".join(evidence.routes)
+        route = evidence.route
         told = f"the one route at hand, {route}, is the one that recorded it: that it repeats itself proves nothing"
         obstacle = Obstacle(told, "install the other one: pip install 'eagle3-contracts[torch]'", rung=Rung.FULL)
     if obstacle is not None:

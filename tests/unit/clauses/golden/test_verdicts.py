@@ -10,10 +10,12 @@ import pytest
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import Clause, clauses_of
 from eagle3_contracts.run import judge_clause
-from support.judging.golden_cases import ABSENT, CASES, NO_JSON, GoldenCase
+from support.judging import golden_cases, golden_edge_cases
+from support.judging.golden_cases import ABSENT, NO_JSON, GoldenCase
 from support.judging.golden_evidence import TOY
 from support.snapshots import compare_snapshot, list_unused, tell_findings
 
+CASES = (*golden_cases.CASES, *golden_edge_cases.CASES)
 CLAUSES = clauses_of("golden")
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 
@@ -33,6 +35,7 @@ def test_a_message_stands_alone(case: GoldenCase) -> None:
         if item.verdict is Verdict.FAILED:
             assert item.hint
             assert item.bound is not None
+            assert item.measure != item.bound
         assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
 
 
@@ -52,7 +55,9 @@ def test_every_clause_is_seen_passing_failing_and_unable_to_tell(clause: Clause)
     assert {"passed", "failed", "errored"} <= verdicts
 
 
-@pytest.mark.parametrize("evidence", [ABSENT, NO_JSON], ids=["absent", "no manifest"])
+@pytest.mark.parametrize(
+    "evidence", [ABSENT, NO_JSON, golden_edge_cases.NOTHING], ids=["absent", "no manifest", "an empty one"]
+)
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_nothing_passes_or_is_skipped_without_a_recording(clause: Clause, evidence: object) -> None:
     verdicts = {item.verdict for item in judge_clause(clause, TOY, evidence)}
@@ -62,4 +67,10 @@ def test_nothing_passes_or_is_skipped_without_a_recording(clause: Clause, eviden
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_no_check_raises_whatever_the_evidence(clause: Clause) -> None:
     for case in CASES:
-        assert judge_clause(clause, case.contract, case.evidence), case.title
+        found = judge_clause(clause, case.contract, case.evidence)
+        assert {(item.clause, item.subject) for item in found} == {(clause.id, case.evidence.subject)}, case.title
+
+
+def test_cases_have_names_of_their_own() -> None:
+    titles = [case.title for case in CASES]
+    assert len(titles) == len(set(titles))
