@@ -146,8 +146,8 @@ _HISTORIES: tuple[History, ...] = (
 )
 
 
-def _segments(history: History) -> Iterator[Dialect]:
-    """Cut a history at each release where something changed."""
+def cut_history(history: History) -> Iterator[Dialect]:
+    """Cut a history at each release where something changed; before ``since`` EAGLE-3 cannot start."""
     common = {FIRST, _GRAPHS_KEEP_THE_LIST, _FC_FOLLOWS_THE_LIST}
     starts = {history.since, *history.changes, *(release for release in common if Version(release) > Version(FIRST))}
     ordered = sorted((release for release in starts if Version(release) >= Version(history.since)), key=Version)
@@ -167,4 +167,4 @@ def _segments(history: History) -> Iterator[Dialect]:
         yield Dialect(**common_to_all, versions=f">={release},<{after}", rule=limited, source=source)  # type: ignore[arg-type]
 
 
-DIALECTS = tuple(dialect for history in _HISTORIES for dialect in _segments(history))
+DIALECTS = tuple(dialect for history in _HISTORIES for dialect in cut_history(history))

@@ -57,7 +57,8 @@ class ThroughSglangRule(Rule):
         return self.inner.unreachable(tap, layers)
 
 
-def _through_sglang() -> Iterator[Dialect]:
+def through_sglang() -> Iterator[Dialect]:
+    """Give the dialects of 0.2: what SGLang's pinned release says of each architecture, for three ids."""
     for dialect in SGLANG_DIALECTS:
         if dialect.covers(SGLANG_PIN):
             yield Dialect(
@@ -78,5 +79,5 @@ DIALECTS = (
         beside="post_norm",
         source="specforge/core/eagle3.py:99-114, scripts/prepare_hidden_states.py:307",
     ),
-    *_through_sglang(),
+    *through_sglang(),
 )

@@ -56,7 +56,8 @@ def as_listed(ids: Ids | None, layers: int) -> Ids:
 _WORKER = WorkerRule(shift=1, first=1, default=worker_default, stray="start", counted=False)
 
 
-def _launched() -> Iterator[Dialect]:
+def launched() -> Iterator[Dialect]:
+    """Give the dialects from 0.5 on: with and without the last layer, for each rule of the newest vLLM."""
     for versions, validated in ((">=0.5,<0.8", False), (">=0.8,<0.10", True)):
         for setting, translate, appends in (("", with_last, True), ("--no-include-last-layer", as_listed, False)):
             for architectures, rule in newest_rules():
@@ -77,5 +78,5 @@ DIALECTS = (
         rule=_WORKER,
         source="data_generation/vllm_hidden_states_generator.py, custom_worker.py",
     ),
-    *_launched(),
+    *launched(),
 )
