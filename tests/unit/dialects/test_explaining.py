@@ -111,3 +111,118 @@ def test_a_final_state_that_a_tool_stores_unasked_takes_no_id() -> None:
 def test_trainers_that_run_the_target_take_their_targets_from_its_final_state(trained: Contract) -> None:
     for row in rows_of(trained, "modelopt", "train"):
         assert "not from boundary 59 (high)" in row["reason"]
+
+
+def of_architecture(contract: Contract, architecture: str) -> Contract:
+    return contract.model_copy(
+        update={"target": contract.target.model_copy(update={"architecture": architecture}), "serving": None}
+    )
+
+
+TAKES = "the draft's config.json: eagle_aux_hidden_state_layer_ids (see config_keys for the runner's fallbacks)"
+NOTHING: dict[str, object] = {"ids": None, "alternatives": [], "stable": None, "default": False}
+
+
+def test_a_row_has_every_field() -> None:
+    (row,) = rows_of(load_contract("kimi-k2.5-eagle3@1.0.0"), "vllm")
+    assert row == {
+        "tool": "vllm",
+        "purpose": "serve",
+        "versions": ">=0.22,<0.34",
+        "setting": "",
+        "architecture": "KimiK25ForConditionalGeneration",
+        "ids": [3, 31, 59],
+        "alternatives": [[3, 59, 31], [31, 3, 59], [31, 59, 3], [59, 3, 31], [59, 31, 3]],
+        "stable": [3, 31, 59],
+        "default": False,
+        "served": False,
+        "takes": TAKES,
+        "last_read": "0.33.0",
+        "reason": "",
+    }
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_an_unread_architecture_has_one_row_that_says_whether_the_contract_serves_it(trained, *, served: bool) -> None:
+    contract = of_architecture(trained, "NewForCausalLM")
+    (row,) = rows_of(serving(contract, vllm=">=0.22") if served else contract, "vllm")
+    reason = "not verified: the rule for NewForCausalLM was not read, last read vllm 0.33.0"
+    named = {"tool": "vllm", "purpose": "serve", "architecture": "NewForCausalLM", "takes": TAKES}
+    assert row == {**named, "versions": "", "setting": "", "last_read": "0.33.0", **NOTHING} | {
+        "served": served,
+        "reason": reason,
+    }
+
+
+@pytest.mark.parametrize(("versions", "served"), [(">=0.22", True), ("==0.22.0", True), (">=0.24", False), ("", False)])
+def test_releases_that_were_not_read_for_an_architecture_have_a_row(trained, versions: str, *, served: bool) -> None:
+    contract = of_architecture(trained, "MiniMaxM3SparseForCausalLM")
+    contract = serving(contract, vllm=versions) if versions else contract
+    rows = [row for row in rows_of(contract, "vllm") if "0.22.0" in row["versions"]]
+    (row,) = rows
+    assert row["reason"] == "not verified: the rule for MiniMaxM3SparseForCausalLM was not read in vllm 0.22.0"
+    assert (row["versions"], row["served"], row["ids"]) == ("0.22.0", served, None)
+    assert row["architecture"] == "MiniMaxM3SparseForCausalLM"
+
+
+def test_several_releases_that_were_not_read_stand_in_one_row(trained: Contract) -> None:
+    contract = of_architecture(trained, "DeepseekV32ForCausalLM")
+    rows = rows_of(contract, "speculators", "capture")
+    assert rows[-1]["versions"] == "0.5.0, 0.6.0, 0.7.0, 0.8.0, 0.8.1, 0.9.0"
+    assert rows[-1]["reason"].endswith("was not read in speculators 0.5.0, 0.6.0, 0.7.0, 0.8.0, 0.8.1, 0.9.0")
+
+
+def test_a_range_beyond_what_was_read_is_told_whole(trained: Contract) -> None:
+    *_, row = rows_of(serving(trained, sglang=">=0.5.20"), "sglang")
+    assert row["reason"] == "not verified for >=0.5.24, last read 0.5.23: the contract serves >=0.5.20"
+    assert (row["tool"], row["architecture"]) == ("sglang", trained.target.architecture)
+    assert row == {**row, **NOTHING, "served": True, "versions": ">=0.5.24"}
+
+
+@pytest.mark.parametrize("tool", ["eagle", "torchspec"])
+def test_a_tool_without_releases_is_beyond_nothing(trained: Contract, tool: str) -> None:
+    """A contract may name any engine; these are used from their repositories, so no range says what was not read."""
+    contract = serving(of_architecture(trained, "LlamaForCausalLM"), **{tool: ">=1"})
+    rows = rows_of(contract, tool, "train")
+    assert {row["versions"] for row in rows} == {""}
+    assert not any(row["served"] for row in rows), "it only trains"
+
+
+def test_rows_are_served_where_a_serving_tools_versions_meet_the_contracts(trained: Contract) -> None:
+    both = serving(trained, **{"sglang": ">=0.5.14,<0.5.17", "tensorrt-llm": ">=1.0"})
+    assert {row["versions"]: row["served"] for row in rows_of(both, "sglang")} == {
+        ">=0.5.9,<0.5.10": False,
+        ">=0.5.10,<0.5.14": False,
+        ">=0.5.14,<0.5.17": True,
+        ">=0.5.17,<0.5.24": False,
+    }
+    by_purpose = {
+        purpose: [row["served"] for row in rows_of(both, "tensorrt-llm", purpose) if row["versions"] == ">=1.0,<1.3"]
+        for purpose in ("serve", "capture")
+    }
+    assert by_purpose == {"serve": [True], "capture": [False]}
+    nowhere = rows_of(trained.model_copy(update={"serving": None}), "sglang")
+    assert not any(row["served"] for row in nowhere)
+
+
+def test_the_list_to_write_down_is_not_among_the_alternatives() -> None:
+    for row in explain(load_contract("kimi-k2.5-eagle3@1.0.0"))["dialects"]:
+        assert row["ids"] not in row["alternatives"]
+        assert row["stable"] in (None, row["ids"])
+        assert len({tuple(ids) for ids in row["alternatives"]}) == len(row["alternatives"])
+
+
+def test_a_tool_that_takes_no_ids_and_captures_just_this_says_so() -> None:
+    reference = of_architecture(load_contract("llama-3.3-70b-instruct-eagle3"), "LlamaForCausalLM")
+    (row,) = rows_of(reference, "eagle", "train")
+    assert row["default"]
+    assert row["ids"] is None
+    assert row["reason"].startswith("it takes no ids, and captures just this")
+
+
+def test_ranges_that_say_the_same_are_joined_only_where_they_adjoin() -> None:
+    llama = of_architecture(load_contract("llama-3.3-70b-instruct-eagle3"), "LlamaForCausalLM")
+    joined = [row["versions"] for row in rows_of(llama, "sglang")]
+    assert joined == [">=0.5.9,<0.5.24"], "the reference layout is stable since the first release"
+    by_setting = [(row["setting"], row["versions"]) for row in rows_of(llama, "speculators", "capture")]
+    assert [versions for setting, versions in by_setting if setting] == [">=0.5,<0.10"]
