@@ -11,6 +11,7 @@ from hypothesis import settings
 pytest_plugins = ["eagle3_contracts.plugin", "pytester"]
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("mutants", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("nightly", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
