@@ -170,7 +170,7 @@ def _judge_text(
 def _rms(comparison: TargetComparison, index: int) -> float:
     """Give the median of rms(row / final norm weight) of a plane; NaN if the norm has no such weight."""
     values = comparison.norm_vector_rms
-    return math.nan if values is None or len(values) <= index else float(values[index])
+    return math.nan if values is None else float(values[index])
 
 
 def _distance(item: LogitComparison, *, strays: bool = False) -> float:

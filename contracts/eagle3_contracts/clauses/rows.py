@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,7 @@ def judge_finite(
         "find the request by the place named, and run it again in float32: values beyond 65,504 overflow in float16; "
         "leave the sample out only on purpose, and count what was left out"
     )
-    tallies = [record.nonfinite for record in records]
-    return _judge_tallies(clause, subject, planes, records, tallies, "NaN or infinite", hint)
+    return _judge_tallies(clause, subject, planes, records, lambda record: record.nonfinite, "NaN or infinite", hint)
 
 
 def judge_zero_rows(
@@ -48,8 +47,7 @@ def judge_zero_rows(
         "the slots were allocated and never written: check slot mapping and block size of the capture (vLLM PR "
         "#46301), and capture again; training on such rows converges all the same"
     )
-    tallies = [record.zero for record in records]
-    return _judge_tallies(clause, subject, planes, records, tallies, "all zeros", hint)
+    return _judge_tallies(clause, subject, planes, records, lambda record: record.zero, "all zeros", hint)
 
 
 def _judge_tallies(
@@ -57,7 +55,7 @@ def _judge_tallies(
     subject: str,
     planes: Sequence[Plane],
     records: Sequence[PlaneRecord],
-    tallies: Sequence[Tally],
+    pick: Callable[[PlaneRecord], Tally],
     what: str,
     hint: str,
 ) -> list[Finding]:
@@ -67,11 +65,12 @@ def _judge_tallies(
             Obstacle("no row was read", f"see {clause.stage}.rows and what could not be read").finding(clause, subject)
         ]
     findings = []
-    for index, (record, tally) in enumerate(zip(records, tallies, strict=True)):
+    for index, record in enumerate(records):
+        tally = pick(record)
         if not tally.count:
             continue
         name = name_plane(planes, index, len(records))
-        first = tally.first[0] if tally.first else Where(plane=name)
+        first = tally.place
         findings.append(
             clause.find(
                 Verdict.FAILED,

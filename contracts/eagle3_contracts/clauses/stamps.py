@@ -81,5 +81,5 @@ def _say_hint(item: Contradiction, declared: Mapping[str, Any]) -> str:
 
 
 def _say(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -45,7 +45,6 @@ class PlaneFit:
     best other shift, ``other_shift``. ``p99``: of the distance from ``found``, over tokens.
     """
 
-    index: int
     plane: Plane
     likeness: Likeness
     shift: int
@@ -179,16 +178,15 @@ def _fit(states: StateComparison, median: Table, index: int, plane: Plane, gover
     at_zero = states.shifts.index(0)
     others = [position for position in range(len(states.shifts)) if position != at_zero]
     other = min(others, key=lambda position: float(by_shift[position]), default=at_zero)
-    unshifted, shifted = float(by_shift[at_zero]), float(by_shift[other]) if others else float("inf")
+    unshifted, shifted = float(by_shift[at_zero]), float(by_shift[other])
     chosen = other if separates(shifted, unshifted) else at_zero
     row = median[chosen, index]
     nearest = int(np.argmin(row))
     found = states.candidates[nearest]
     rivals = [place for place, candidate in enumerate(states.candidates) if candidate.boundary != found.boundary]
-    rival = min(rivals, key=lambda place: float(row[place]), default=nearest)
-    distance, rival_distance = float(row[nearest]), float(row[rival]) if rivals else float("inf")
+    rival = min(rivals, key=lambda place: float(row[place]))
+    distance, rival_distance = float(row[nearest]), float(row[rival])
     return PlaneFit(
-        index=index,
         plane=plane,
         likeness=_likeness(distance, rival_distance, governing.relative_l2),
         shift=states.shifts[chosen],

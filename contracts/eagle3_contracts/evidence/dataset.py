@@ -27,6 +27,11 @@ class Tally:
     count: int = 0
     first: tuple[Where, ...] = ()
 
+    @property
+    def place(self) -> Where:
+        """The first place, or nowhere if none was kept."""
+        return next(iter(self.first), Where())
+
     def merge(self, other: Tally, keep: int = 5) -> Tally:
         """Add another tally; keep the first few places."""
         return Tally(self.count + other.count, (self.first + other.first)[:keep])

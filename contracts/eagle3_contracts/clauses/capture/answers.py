@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from eagle3_contracts.clauses.obstacles import Obstacle, first_problem, from_problem
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import CapturedRequest, CaptureEvidence, Problem
-from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
 NOT_THE_CODE = frozenset({"needs", "target"})
@@ -52,7 +53,7 @@ def check_runs(clause: Clause, contract: Contract, evidence: CaptureEvidence) ->
     lengths = ", ".join(str(len(request.given)) for request in evidence.alone)
     together = ", in one batch" if evidence.batched else ""
     again = ", and again after one another" if evidence.repeated else ""
-    observed = f"answers {len(evidence.alone)} requests ({lengths} tokens) alone{together}{again}"
+    observed = f"answers {say_count(len(evidence.alone), 'request')} ({lengths} tokens) alone{together}{again}"
     notes = "; ".join(evidence.notes)
     return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, hint=notes)]
 
@@ -75,7 +76,7 @@ def check_plane_count(clause: Clause, contract: Contract, evidence: CaptureEvide
         "an id that the engine never reaches leaves its plane out, and one given twice is captured once; "
         f"`eagle3-contracts explain {contract.reference}` lists ids that work"
     )
-    return _judge_each(clause, evidence, odd, f"{len(names)} planes: {', '.join(names)}", hint)
+    return _judge_each(clause, evidence, odd, hint, f"{len(names)} planes: {', '.join(names)}")
 
 
 def check_width(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
@@ -90,7 +91,7 @@ def check_width(clause: Clause, contract: Contract, evidence: CaptureEvidence) -
         return f"planes {', '.join(map(str, widths))} wide" if wrong else ""
 
     hint = "give planes one by one as [tokens, hidden]; the width is the target's, not the drafter's"
-    return _judge_each(clause, evidence, odd, f"planes {hidden} wide (target.hidden_size)", hint)
+    return _judge_each(clause, evidence, odd, hint, f"planes {hidden} wide (target.hidden_size)")
 
 
 def check_rows(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
@@ -103,7 +104,7 @@ def check_rows(clause: Clause, contract: Contract, evidence: CaptureEvidence) ->
         return f"{', '.join(map(str, rows))} rows for {tokens} token ids" if any(row != tokens for row in rows) else ""
 
     hint = "switch off prefix caching and chunked prefill while capturing, or join the chunks; cut padding rows off"
-    return _judge_each(clause, evidence, odd, "one row per token id in every plane", hint)
+    return _judge_each(clause, evidence, odd, hint, "one row per token id in every plane")
 
 
 def check_token_ids(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
@@ -123,7 +124,7 @@ def check_token_ids(clause: Clause, contract: Contract, evidence: CaptureEvidenc
         return f"token {place} comes back as id {request.token_ids[place]}, asked for {request.given[place]}"
 
     hint = "capture the ids that training uses: no chat template, no special token added, no truncation in between"
-    return _judge_each(clause, evidence, odd, "", hint)
+    return _judge_each(clause, evidence, odd, hint)
 
 
 def check_dtype(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
@@ -131,14 +132,14 @@ def check_dtype(clause: Clause, contract: Contract, evidence: CaptureEvidence) -
     declared = contract.storage.dtype or contract.target.dtype
 
     def odd(request: CapturedRequest) -> str:
-        return f"planes in {request.dtype}" if set(request.dtype.split("/")) != {declared} else ""
+        return f"planes in {request.dtype}" if request.dtype != declared else ""
 
     hint = f"store states as they are computed, in {declared}; a silent cast to float16 overflows above 65,504"
-    return _judge_each(clause, evidence, odd, f"planes in {declared}", hint)
+    return _judge_each(clause, evidence, odd, hint, f"planes in {declared}")
 
 
 def _judge_each(
-    clause: Clause, evidence: CaptureEvidence, odd: Callable[[CapturedRequest], str], expected: str, hint: str
+    clause: Clause, evidence: CaptureEvidence, odd: Callable[[CapturedRequest], str], hint: str, expected: str = ""
 ) -> list[Finding]:
     """Fail with the first request of which ``odd`` says something, and the number of them."""
     obstacle = find_obstacle(evidence)
@@ -155,7 +156,6 @@ def _judge_each(
             evidence.subject,
             observed=f"{told[0]}; {len(told)} of {total} requests",
             expected=expected,
-            where=Where(),
             measure=float(len(told)),
             bound=0.0,
             hint=hint,

@@ -36,6 +36,6 @@ def check_norm_range(clause: Clause, contract: Contract, evidence: CaptureEviden
 
 def record_rows(evidence: CaptureEvidence) -> list[PlaneRecord]:
     """Gather the same statistics that dataset evidence holds, over requests with as many planes as the first."""
-    count = len(evidence.alone[0].planes) if evidence.alone else 0
+    count = len(evidence.alone[0].planes)
     alike = [request.planes for request in evidence.alone if len(request.planes) == count]
     return [record_plane([planes[index] for planes in alike]) for index in range(count)]

@@ -81,8 +81,9 @@ def _judge_placed(
     clause: Clause, contract: Contract, evidence: CaptureEvidence, judge: Callable[[Placement], list[Finding]]
 ) -> list[Finding]:
     """Judge planes once they are located, or say why they cannot be."""
-    if evidence.comparison is None:
-        return [NO_TARGET.finding(clause, evidence.subject)]
+    obstacle = find_obstacle(evidence)
+    if obstacle is not None or evidence.comparison is None:
+        return [(obstacle or NO_TARGET).finding(clause, evidence.subject)]
     governing = governing_tolerance(contract, captured_dtypes(evidence))
     placement = locate_planes(contract.stored_planes(), evidence.comparison, governing)
     if isinstance(placement, Obstacle):

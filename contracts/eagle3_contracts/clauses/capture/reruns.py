@@ -58,11 +58,11 @@ def _judge_reruns(
     hint: str,
 ) -> list[Finding]:
     obstacle = _find_obstacle(evidence, reruns)
-    governing = governing_tolerance(contract, captured_dtypes(evidence) if evidence.alone else ["float32"])
-    if obstacle is None and isinstance(governing, Obstacle):
-        obstacle = governing
-    if obstacle is not None or isinstance(governing, Obstacle):
-        return [(obstacle or Obstacle("no tolerance")).finding(clause, evidence.subject)]
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    governing = governing_tolerance(contract, captured_dtypes(evidence))
+    if isinstance(governing, Obstacle):
+        return [governing.finding(clause, evidence.subject)]
     gaps = [
         gap
         for number, (alone, rerun) in enumerate(zip(evidence.alone, reruns, strict=True), 1)
@@ -124,7 +124,7 @@ def _measure(
 
 def _distances(alone: CapturedRequest, rerun: CapturedRequest) -> np.typing.NDArray[np.float64]:
     """Give the relative L2 [P, T]; rows that are not finite either time are the clause ``finite``'s."""
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore"):
         distance = relative_l2(rerun.planes, alone.planes)
     before, after = (np.isfinite(request.planes).all(axis=2) for request in (alone, rerun))
     result: np.typing.NDArray[np.float64] = np.where(~before & ~after, 0.0, np.where(before & after, distance, np.inf))

@@ -117,14 +117,12 @@ def _tell_mixture(plane: Plane, record: PlaneRecord) -> tuple[str, str]:
 
 
 def _share(record: PlaneRecord) -> float:
-    return record.repeat_equal / record.repeat_pairs if record.repeat_pairs else math.nan
+    return record.repeat_equal / record.repeat_pairs
 
 
 def _say_shares(evidence: DatasetEvidence, planes: tuple[Plane, ...] = ()) -> str:
-    count = len(evidence.planes)
-    return ", ".join(
-        f"{name_plane(planes, index, count)} {_share(record):.1%}" for index, record in enumerate(evidence.planes)
-    )
+    told = [f"{_share(record):.1%}" if record.repeat_pairs else "no token repeats" for record in evidence.planes]
+    return ", ".join(f"{name_plane(planes, index, len(told))} {share}" for index, share in enumerate(told))
 
 
 def check_embedding_rows(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:

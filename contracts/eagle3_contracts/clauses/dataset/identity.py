@@ -7,8 +7,8 @@ from eagle3_contracts.clauses.dataset.files import find_obstacle
 from eagle3_contracts.clauses.obstacles import NO_TARGET, Obstacle
 from eagle3_contracts.clauses.rows import name_plane
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import DatasetEvidence, Stranger, Tally
-from eagle3_contracts.findings import Finding, Level, Verdict, Where
+from eagle3_contracts.evidence import DatasetEvidence, Stranger
+from eagle3_contracts.findings import Finding, Level, Rung, Verdict, Where
 from eagle3_contracts.registry import Clause
 
 _SHOWN = 4
@@ -32,7 +32,7 @@ def check_distinct(clause: Clause, contract: Contract, evidence: DatasetEvidence
                 Verdict.FAILED,
                 evidence.subject,
                 observed=f"planes {names} are equal in {tally.count:,} of {evidence.samples:,} samples",
-                where=Where(file=_first(tally).file, plane=name_plane(planes, other, count)),
+                where=Where(file=tally.place.file, plane=name_plane(planes, other, count)),
                 measure=float(tally.count),
                 bound=0.0,
                 hint="an id stands twice in the list, or one buffer was stored for both: copy each plane when captured",
@@ -45,7 +45,7 @@ def check_distinct(clause: Clause, contract: Contract, evidence: DatasetEvidence
 def _is_zero(evidence: DatasetEvidence, index: int) -> bool:
     """Tell whether a plane is zeros throughout: equal to another such plane, which is ``dataset.zero-rows``'s fault."""
     record = evidence.planes[index]
-    return record.rows > 0 and record.zero.count == record.rows
+    return record.zero.count == record.rows
 
 
 def check_duplicates(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
@@ -57,15 +57,13 @@ def check_duplicates(clause: Clause, contract: Contract, evidence: DatasetEviden
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     doubles = [tally for tally in evidence.state_digests.values() if tally.count > 1]
-    texts = [tally for tally in evidence.token_digests.values() if tally.count > 1]
     surplus = sum(tally.count - 1 for tally in doubles)
+    again = sum(tally.count - 1 for tally in evidence.token_digests.values())
     if not doubles:
-        again = sum(tally.count - 1 for tally in texts)
         note = f"; {again:,} repeat another's token ids, with states of their own" if again else ""
         observed = f"{evidence.samples:,} samples, no states twice{note}"
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, measure=0.0, bound=0.0)]
-    same_tokens = sum(tally.count - 1 for tally in texts)
-    foreign = surplus > same_tokens
+    foreign = surplus > again
     whose = "beside other token ids" if foreign else "with their token ids"
     files = ", ".join(dict.fromkeys(where.file for where in doubles[0].first if where.file))
     return [
@@ -74,7 +72,7 @@ def check_duplicates(clause: Clause, contract: Contract, evidence: DatasetEviden
             evidence.subject,
             observed=f"the states of {surplus:,} of {evidence.samples:,} samples are stored before, {whose} "
             f"(first: {files})",
-            where=doubles[0].first[-1] if doubles[0].first else Where(),
+            where=next(reversed(doubles[0].first), Where()),
             measure=float(surplus),
             bound=0.0,
             level=None if foreign else Level.SHOULD,
@@ -118,13 +116,12 @@ def check_identity(clause: Clause, contract: Contract, evidence: DatasetEvidence
 def others_states(evidence: DatasetEvidence) -> Obstacle | None:
     """Say that most samples hold another sample's states, so that planes cannot be placed; None otherwise."""
     matched = [item for item in evidence.strangers if item.match is not None]
-    if 2 * len(matched) < max(evidence.recaptured, 1):
+    if not matched or 2 * len(matched) < evidence.recaptured:
         return None
     reason = (
         f"{len(matched)} of {evidence.recaptured} samples hold another sample's states: {_say_stranger(matched[0])}"
     )
-    rung = evidence.comparison.rung if evidence.comparison else None
-    return Obstacle(reason, "see dataset.identity", matched[0].where, rung)
+    return Obstacle(reason, "see dataset.identity", matched[0].where, Rung.FULL)
 
 
 def _say_stranger(item: Stranger) -> str:
@@ -143,7 +140,3 @@ def _say_hint(evidence: DatasetEvidence) -> str:
             "of other requests throughout (clear keys, values and buffers between requests)"
         )
     return "states of other requests: capture these samples again, alone, and clear keys, values and buffers in between"
-
-
-def _first(tally: Tally) -> Where:
-    return tally.first[0] if tally.first else Where()

@@ -9,7 +9,7 @@ from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DatasetEvidence, Signature, Tally
-from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
 Odd = Callable[[Signature], str]
@@ -131,14 +131,11 @@ def find_mask_obstacle(evidence: DatasetEvidence) -> Obstacle | None:
 
 def _find_absence(evidence: DatasetEvidence, absent: Callable[[Signature], bool], what: str) -> Obstacle | None:
     """Say of how many samples something could not be compared, or give None."""
-    obstacle = find_obstacle(evidence)
-    if obstacle is not None:
-        return obstacle
     tally = _add(evidence, absent)
     if not tally.count:
         return None
-    where = tally.first[0] if tally.first else Where()
-    return Obstacle(f"{tally.count:,} of {evidence.samples:,} samples without {what} to compare with", "", where)
+    reason = f"{tally.count:,} of {evidence.samples:,} samples without {what} to compare with"
+    return Obstacle(reason, where=tally.place)
 
 
 def _say_surplus(what: str, surplus: int | None) -> str:
@@ -175,7 +172,7 @@ def _judge_signatures(clause: Clause, evidence: DatasetEvidence, odd: Odd, expec
             evidence.subject,
             observed=f"{told} in {tally.count:,} of {samples:,} samples{_say_files(tally)}",
             expected=expected,
-            where=tally.first[0] if tally.first else Where(),
+            where=tally.place,
             measure=float(tally.count),
             bound=0.0,
             hint=hint,

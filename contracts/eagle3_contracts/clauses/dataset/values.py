@@ -11,7 +11,7 @@ from eagle3_contracts.clauses.rows import judge_finite, judge_norms, judge_zero_
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import DatasetEvidence, Tally
-from eagle3_contracts.findings import Finding, Verdict, Where
+from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
 
@@ -45,7 +45,7 @@ def _say_mask(clause: Clause, evidence: DatasetEvidence, tally: Tally, observed:
         Verdict.FAILED,
         evidence.subject,
         observed=observed,
-        where=tally.first[0] if tally.first else Where(),
+        where=tally.place,
         measure=float(tally.count),
         bound=0.0,
         hint=hint,
@@ -55,10 +55,10 @@ def _say_mask(clause: Clause, evidence: DatasetEvidence, tally: Tally, observed:
 def check_token_ids(clause: Clause, contract: Contract, evidence: DatasetEvidence) -> list[Finding]:
     """Fail for ids below zero, or beyond the target's vocabulary."""
     obstacle = find_obstacle(evidence, values=True)
-    if obstacle is None and evidence.token_maximum is None:
-        obstacle = Obstacle("the files hold no token ids")
-    if obstacle is not None or evidence.token_maximum is None:
-        return [(obstacle or Obstacle("no token ids")).finding(clause, evidence.subject)]
+    if obstacle is not None:
+        return [obstacle.finding(clause, evidence.subject)]
+    if evidence.token_maximum is None:
+        return [Obstacle("the files hold no token ids").finding(clause, evidence.subject)]
     vocabulary, highest, below = contract.target.vocab_size, evidence.token_maximum, evidence.tokens_below_zero
     expected = f"ids 0 to {vocabulary - 1:,} (target.vocab_size {vocabulary:,})"
     hint = (
@@ -72,10 +72,9 @@ def check_token_ids(clause: Clause, contract: Contract, evidence: DatasetEvidenc
     if highest >= vocabulary:
         findings.append(within(Verdict.FAILED, where=evidence.token_maximum_where, hint=hint))
     if below.count:
-        where = below.first[0] if below.first else Where()
         observed = f"below zero: {say_count(below.count, 'token id')}"
         negative = partial(say, measure=float(below.count), bound=0.0)
-        findings.append(negative(Verdict.FAILED, observed=observed, where=where, hint=hint))
+        findings.append(negative(Verdict.FAILED, observed=observed, where=below.place, hint=hint))
     return findings or [within(Verdict.PASSED)]
 
 
