@@ -129,5 +129,9 @@ def _say_right(clause: Clause, subject: str, placement: Placement) -> Finding:
 
 
 def _say_shift(placement: Placement) -> str:
-    shifted = [fit for fit in placement.fits if fit.shift]
-    return f" at token t{shifted[0].shift:+d} ({name_planes(shifted)})" if shifted else ""
+    shifted: dict[int, list[PlaneFit]] = {}
+    for fit in placement.fits:
+        if fit.shift:
+            shifted.setdefault(fit.shift, []).append(fit)
+    told = ", ".join(f"t{shift:+d} ({name_planes(fits)})" for shift, fits in shifted.items())
+    return f" at token {told}" if told else ""

@@ -66,13 +66,15 @@ def _say_strays(clause: Clause, subject: str, placement: Placement, strays: list
 
 def _say_shifted(clause: Clause, subject: str, placement: Placement, shifted: list[PlaneFit]) -> Finding:
     fit = shifted[0]
+    alike = [item for item in shifted if item.shift == fit.shift]
+    others = [f", that of plane {item.plane.name} of t{item.shift:+d}" for item in shifted if item.shift != fit.shift]
     rest = "" if len(shifted) == len(placement.fits) else "; the other planes are not shifted"
     ahead = "one shift too many, or the first token's row was dropped" if fit.shift > 0 else "a row stands in front"
     return clause.find(
         Verdict.FAILED,
         subject,
-        observed=f"row t of {name_planes(shifted)} is the state of token t{fit.shift:+d} "
-        f"(median {fit.shifted:.3g} there, {fit.unshifted:.3g} at token t){rest}",
+        observed=f"row t of {name_planes(alike)} is the state of token t{fit.shift:+d} "
+        f"(median {fit.shifted:.3g} there, {fit.unshifted:.3g} at token t){''.join(others)}{rest}",
         where=Where(plane=fit.plane.name),
         rung=placement.rung,
         measure=fit.unshifted,

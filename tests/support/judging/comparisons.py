@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -70,6 +70,25 @@ def compare_states(
             else:
                 row[place] = 0.9
     return StateComparison(CANDIDATES, SHIFTS, median, p99, tokens, sinks)
+
+
+def cut_candidates(states: StateComparison, count: int) -> StateComparison:
+    """Leave out all candidates but the first so many."""
+    median, p99 = states.median[..., :count], states.p99[..., :count]
+    return replace(states, candidates=states.candidates[:count], median=median, p99=p99)
+
+
+def at_shift(states: StateComparison, shift: int) -> StateComparison:
+    """Leave out all shifts but one."""
+    place = slice(states.shifts.index(shift), states.shifts.index(shift) + 1)
+    return replace(states, shifts=(shift,), median=states.median[place], p99=states.p99[place])
+
+
+def near_shift(states: StateComparison, shift: int, factor: float) -> StateComparison:
+    """Bring what lies at another shift nearer."""
+    median = states.median.copy()
+    median[states.shifts.index(shift)] *= factor
+    return replace(states, median=median)
 
 
 def rebuild_logits(plane: int = 3, *, reading: str = "pre_norm", off: float = 0.05) -> tuple[LogitComparison, ...]:

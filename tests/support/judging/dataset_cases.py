@@ -2,73 +2,62 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from eagle3_contracts.evidence import DatasetEvidence, Problem, Stranger
 from eagle3_contracts.findings import Where
+from eagle3_contracts.numerics import QuantileSketch
+from support.judging import declaration_cases
 from support.judging.cases import Case, dataset_case
 from support.judging.comparisons import compare
+from support.judging.dataset_evidence import (
+    HALF,
+    HEADERS,
+    NO_TORCH,
+    OTHER,
+    PICKLE,
+    TWO_FORMATS,
+    UNREAD,
+    every_file,
+    nothing_read,
+    odd_file,
+    odd_files,
+    one_plane,
+)
 from support.judging.documents import toy_contract
 from support.judging.evidence import plane_record, seen, signature, sound_dataset
-
-PICKLE = Problem(
-    "unsafe", "the pickle asks for posix.system", "write tensors and plain values only", Where("data_3.pt")
-)
-HALF = Problem("truncated", "ends after 4,096 of 81,920 bytes", "write it again", Where("hs_7.safetensors"))
-OTHER = Problem("missing", "has no key token_ids", "write token_ids beside hidden_states", Where("hs_8.safetensors"))
-TWO_FORMATS = Problem("ambiguous", "could be modelopt or torchspec", "name the format", Where("0.pt"))
-NO_TORCH = Problem("needs", "reading .pt files needs torch", "pip install 'eagle3-contracts[torch]'", Where("0.pt"))
-
-
-def nothing_read(*problems: Problem) -> DatasetEvidence:
-    """Give the evidence of a dataset of three files of which none could be read."""
-    return sound_dataset(
-        format=None,
-        files_found=3,
-        files_read=0,
-        samples=0,
-        signatures={},
-        planes=(),
-        token_maximum=None,
-        token_digests={},
-        state_digests={},
-        comparison=None,
-        recaptured=0,
-        problems=problems,
-    )
-
-
-UNREAD = nothing_read(HALF)
-HEADERS = sound_dataset(
-    scan="headers", planes=(), token_maximum=None, token_digests={}, state_digests={}, comparison=None
-)
-
-
-def odd_file(**changes: Any) -> DatasetEvidence:
-    """Give a dataset in which one file of 64 has another signature."""
-    shapes = {signature(): seen("hs_0.safetensors", count=63), signature(**changes): seen("hs_5.safetensors")}
-    return sound_dataset(signatures=shapes)
-
-
-def every_file(**changes: Any) -> DatasetEvidence:
-    """Give a dataset in which all files have another signature."""
-    return sound_dataset(signatures={signature(**changes): seen("hs_0.safetensors", "hs_1.safetensors", count=64)})
-
-
-def one_plane(index: int = 1, **changes: Any) -> DatasetEvidence:
-    """Give a dataset with other statistics for one plane."""
-    return sound_dataset(planes=tuple(plane_record(**(changes if place == index else {})) for place in range(4)))
-
 
 _FP8 = ("float8_e4m3fn",) * 4
 _FP8_TENSORS = (("hidden_states", "float8_e4m3fn [T, 4, 8]"), ("token_ids", "int64 [T]"))
 _SCALES = ("hidden_states_scales", "float32 [T, 1, 1]")
 
+
+def empty(*files: str | None) -> DatasetEvidence:
+    """Give a dataset in which some files are empty."""
+    told = [Problem("empty", "holds no byte", "write it again", Where(file)) for file in files]
+    return sound_dataset(files_read=60, problems=tuple(told))
+
+
+def no_samples() -> DatasetEvidence:
+    """Give the evidence of files that were read, and hold no sample."""
+    return dataclasses.replace(nothing_read(), files_read=3)
+
+
 FILES: tuple[Case, ...] = (
     dataset_case("safe", "tensors only", "must passed"),
     dataset_case("safe", "code in a pickle", "must failed", sound_dataset(problems=(PICKLE,))),
+    dataset_case("safe", "some files of many", "must passed", sound_dataset(files_found=12000)),
     dataset_case("safe", "nothing read", "must errored", UNREAD),
     dataset_case("readable", "to the end", "must passed"),
+    dataset_case("readable", "some files of many", "must passed", sound_dataset(files_found=12000)),
+    dataset_case("readable", "all but one file", "must passed", sound_dataset(files_found=65)),
+    dataset_case("readable", "code in a pickle", "must passed", sound_dataset(problems=(PICKLE,))),
+    dataset_case("readable", "five files empty", "must failed", empty(*"abcde")),
+    dataset_case("readable", "six files empty, one told twice", "must failed", empty(*"abcdeff")),
+    dataset_case("readable", "files unknown", "must failed", empty(None, None)),
+    dataset_case("readable", "nothing there", "must errored", nothing_read()),
+    dataset_case("readable", "files without samples", "must errored", no_samples()),
     dataset_case("readable", "half a file", "must failed", sound_dataset(files_read=63, problems=(HALF,))),
     dataset_case("readable", "none", "must failed", UNREAD),
     dataset_case("readable", "no torch", "must errored", nothing_read(NO_TORCH)),
@@ -79,34 +68,6 @@ FILES: tuple[Case, ...] = (
 )
 
 
-def declaring(**declared: Any) -> DatasetEvidence:
-    """Give a dataset whose files say something of themselves."""
-    return sound_dataset(declared=declared)
-
-
-def configured(ids: list[int], version: str = "0.4.0") -> DatasetEvidence:
-    """Give a dataset beside which speculators wrote its data_config.json."""
-    config = {"speculators_version": version, "hidden_states": {"layer_ids": ids}}
-    return sound_dataset(format="speculators-v1", declared={"data_config": config})
-
-
-DECLARATIONS: tuple[Case, ...] = (
-    dataset_case("declaration", "the flag as declared", "must passed", declaring(hidden_states_prenorm=True)),
-    dataset_case("declaration", "the flag contradicts", "must failed", declaring(hidden_states_prenorm=False)),
-    dataset_case("declaration", "files differ", "must failed", declaring(hidden_states_prenorm=(False, True))),
-    dataset_case("declaration", "stamped", "must passed", declaring(stamp={"contract": "toy-eagle3@1.0.0"})),
-    dataset_case(
-        "declaration", "stamped for another", "must failed", declaring(stamp={"contract": "toy-eagle3@2.0.0"})
-    ),
-    dataset_case("declaration", "layer ids as declared", "must passed", configured([1, 3, 5, 7])),
-    dataset_case("declaration", "layer ids one late", "must failed", configured([2, 4, 6, 7])),
-    dataset_case("declaration", "unknown version", "must errored", configured([1, 3, 5, 7], "0.1.0")),
-    dataset_case("declaration", "no version", "must errored", configured([1, 3, 5, 7], "main")),
-    dataset_case("declaration", "nothing said", "must skipped"),
-    dataset_case("declaration", "no tables", "must skipped", declaring(stamp=[1], data_config="x")),
-    dataset_case("declaration", "nothing read", "must errored", UNREAD),
-)
-
 SHAPES: tuple[Case, ...] = (
     dataset_case("plane-count", "as declared", "must passed"),
     dataset_case("plane-count", "one file short", "must failed", odd_file(planes=3)),
@@ -116,18 +77,26 @@ SHAPES: tuple[Case, ...] = (
         "must failed, must failed",
         sound_dataset(
             signatures={
-                signature(planes=3): seen("a", "b"),
-                signature(planes=5): seen("c"),
+                signature(planes=3): seen("c"),
+                signature(planes=5): seen("a"),
+                signature(planes=5, mask_surplus=None): seen("b"),
                 signature(): seen(count=61),
             }
         ),
     ),
+    dataset_case("plane-count", "headers only", "must passed", HEADERS),
+    dataset_case("plane-count", "many files", "must failed", odd_files(seen(*"abcd", count=10), planes=3)),
+    dataset_case("plane-count", "files not kept", "must failed", odd_files(seen(count=10), planes=3)),
     dataset_case("plane-count", "nothing read", "must errored", UNREAD),
     dataset_case("width", "as declared", "must passed"),
     dataset_case("width", "another target", "must failed", every_file(widths=(16,) * 4)),
+    dataset_case("width", "two widths", "must failed", every_file(widths=(16, 8, 12, 8))),
     dataset_case("width", "nothing read", "must errored", UNREAD),
     dataset_case("dtype", "as declared", "must passed"),
     dataset_case("dtype", "float32 stored", "must failed", every_file(dtypes=("float32",) * 4)),
+    dataset_case(
+        "dtype", "two dtypes", "must failed", every_file(dtypes=("float32", "bfloat16", "float16", "float16"))
+    ),
     dataset_case("dtype", "one file in float16", "must failed", odd_file(dtypes=("float16",) * 4)),
     dataset_case("dtype", "nothing read", "must errored", UNREAD),
     dataset_case("scales", "beside", "must passed", every_file(dtypes=_FP8, tensors=(*_FP8_TENSORS, _SCALES))),
@@ -172,16 +141,30 @@ VALUES: tuple[Case, ...] = (
     dataset_case("norm-range", "inside", "should passed"),
     dataset_case("norm-range", "too high", "should failed", one_plane(norm=37.0)),
     dataset_case("norm-range", "too low", "should failed", one_plane(norm=0.5)),
+    dataset_case("norm-range", "on the lower bound", "should passed", one_plane(norm=2.0)),
+    dataset_case("norm-range", "on the upper bound", "should passed", one_plane(norm=4.0)),
+    dataset_case(
+        "norm-range",
+        "no finite row",
+        "should errored",
+        one_plane(nonfinite=seen("a", count=6292), norms=QuantileSketch()),
+    ),
     dataset_case("norm-range", "none declared", "should skipped", None, toy_contract("low", "high")),
     dataset_case("norm-range", "headers only", "should skipped", HEADERS),
     dataset_case("norm-range", "nothing read", "should errored", UNREAD),
 )
 
 _ZERO = plane_record(zero=seen("hs_0", count=6292))
+_ZERO_AND_OTHER = sound_dataset(
+    planes=(_ZERO, plane_record(), plane_record(), plane_record()),
+    identical_planes={(0, 2): seen("hs_0", count=3), (2, 0): seen("hs_0", count=3), (2, 3): seen("hs_1", count=5)},
+)
 _ZEROS_TWICE = sound_dataset(
     planes=(_ZERO, plane_record(), _ZERO, plane_record()), identical_planes={(0, 2): seen("hs_0", count=64)}
 )
 _TWICE = {"a": seen("hs_3.safetensors", "hs_4.safetensors"), "b": seen("hs_5.safetensors")}
+_THRICE = {"a": seen("hs_3.safetensors", "hs_4.safetensors", "hs_5.safetensors")}
+_ONE_OF_TWO = sound_dataset(state_digests=_THRICE, token_digests=_TWICE)
 _WRITTEN_TWICE = sound_dataset(state_digests=_TWICE, token_digests=_TWICE)
 _ONE_BUFFER = sound_dataset(state_digests=_TWICE)
 _SWAPPED = (
@@ -196,21 +179,30 @@ IDENTITY: tuple[Case, ...] = (
         "distinct", "an id twice", "must failed", sound_dataset(identical_planes={(1, 2): seen("hs_0", count=64)})
     ),
     dataset_case("distinct", "planes of zeros", "must passed", _ZEROS_TWICE),
+    dataset_case("distinct", "a plane of zeros, and two that are equal", "must failed", _ZERO_AND_OTHER),
+    dataset_case(
+        "distinct", "two planes", "must passed", sound_dataset(planes=(plane_record(),) * 2), toy_contract("low", "mid")
+    ),
     dataset_case("distinct", "one plane", "must skipped", sound_dataset(planes=(plane_record(),)), toy_contract("low")),
     dataset_case("distinct", "headers only", "must skipped", HEADERS),
     dataset_case("distinct", "nothing read", "must errored", UNREAD),
     dataset_case("duplicates", "none", "must passed"),
     dataset_case("duplicates", "a sample twice", "should failed", _WRITTEN_TWICE),
     dataset_case("duplicates", "states of another text", "must failed", _ONE_BUFFER),
+    dataset_case("duplicates", "one of two beside another text", "must failed", _ONE_OF_TWO),
+    dataset_case("duplicates", "files not kept", "must failed", sound_dataset(state_digests={"a": seen(count=2)})),
+    dataset_case("duplicates", "no digest", "must errored", sound_dataset(state_digests={})),
     dataset_case("duplicates", "a text twice", "must passed", sound_dataset(token_digests=_TWICE)),
     dataset_case("duplicates", "headers only", "must skipped", HEADERS),
     dataset_case("duplicates", "nothing read", "must errored", UNREAD),
     dataset_case("identity", "own states", "must passed"),
+    dataset_case("identity", "all computed again", "must passed", sound_dataset(recaptured=64)),
     dataset_case("identity", "two files swapped", "must failed", sound_dataset(strangers=_SWAPPED)),
     dataset_case("identity", "nobody's states", "must failed", sound_dataset(strangers=_UNKNOWN[:1])),
     dataset_case("identity", "another target", "must failed", sound_dataset(strangers=_UNKNOWN)),
     dataset_case("identity", "none computed again", "must errored", sound_dataset(recaptured=0)),
     dataset_case("identity", "no target", "must skipped", sound_dataset(comparison=None)),
+    dataset_case("boundary", "few files swapped", "must passed", sound_dataset(strangers=_SWAPPED, recaptured=5)),
     dataset_case("boundary", "files swapped", "must errored", sound_dataset(strangers=_SWAPPED)),
     dataset_case("final-state", "files swapped", "must errored", sound_dataset(strangers=_SWAPPED)),
 )
@@ -221,7 +213,20 @@ _EMBED = plane_record(repeat_equal=812)
 _STORED = sound_dataset(planes=(_EMBED, plane_record(), plane_record(), plane_record()))
 _SOME = sound_dataset(planes=(plane_record(repeat_equal=560), *[plane_record()] * 3))
 _FEW = sound_dataset(planes=tuple(plane_record(repeat_pairs=5) for _ in range(4)))
+_FEW_PLANES = sound_dataset(planes=(plane_record(repeat_pairs=0), _EMBED))
+_SCALED_STORY = toy_contract(*STORY_PLANES, target={"embed_scale": 8.0})
 _NORMED = toy_contract("low", "mid", "high", "normed")
+
+
+def every_plane(**changes: Any) -> DatasetEvidence:
+    """Give a dataset with other statistics for every plane."""
+    return sound_dataset(planes=(plane_record(**changes),) * 4)
+
+
+def _shares(embedding: int, others: int) -> DatasetEvidence:
+    """Give a dataset with so many equal pairs of repeated tokens of a thousand, by plane."""
+    records = [plane_record(repeat_pairs=1000, repeat_equal=equal) for equal in (embedding, others, others, others)]
+    return sound_dataset(planes=tuple(records))
 
 
 def _rms(value: float) -> DatasetEvidence:
@@ -237,18 +242,35 @@ PARTS: tuple[Case, ...] = (
     dataset_case("embedding-repeats", "embedding declared and stored", "must passed", _STORED, _STORY),
     dataset_case("embedding-repeats", "the story: embedding stored, not declared", "must failed", _STORED),
     dataset_case("embedding-repeats", "embedding declared, not stored", "must failed", None, _STORY),
+    dataset_case("embedding-repeats", "on the bounds that pass", "must passed", _shares(900, 500), _STORY),
+    dataset_case(
+        "embedding-repeats", "on the bounds that fail", ", ".join(["must failed"] * 4), _shares(500, 900), _STORY
+    ),
+    dataset_case("embedding-repeats", "just enough pairs", "must passed", every_plane(repeat_pairs=8)),
+    dataset_case("embedding-repeats", "half of it zeros", "must passed", every_plane(zero=seen("a", count=3146))),
+    dataset_case(
+        "embedding-repeats",
+        "more than half of it zeros",
+        ", ".join(["must errored"] * 4),
+        every_plane(zero=seen("a", count=3147)),
+    ),
     dataset_case("embedding-repeats", "neither most nor few", "must errored", _SOME),
     dataset_case("embedding-repeats", "too few repeats", ", ".join(["must errored"] * 4), _FEW),
     dataset_case(
         "embedding-repeats", "quantised", "must skipped", every_file(dtypes=_FP8, tensors=(*_FP8_TENSORS, _SCALES))
     ),
     dataset_case("embedding-repeats", "planes missing", "must errored", sound_dataset(planes=(_EMBED,) * 3)),
+    dataset_case("embedding-repeats", "planes missing, no repeats", "must errored", _FEW_PLANES),
     dataset_case("embedding-repeats", "headers only", "must skipped", HEADERS),
     dataset_case("embedding-repeats", "nothing read", "must errored", UNREAD),
     dataset_case("norm-vector", "pre-norm as declared", "must passed"),
     dataset_case("norm-vector", "post-norm as declared", "must passed", _rms(1.0), _NORMED),
     dataset_case("norm-vector", "post-norm for pre-norm", "must failed", _rms(0.999)),
     dataset_case("norm-vector", "pre-norm for post-norm", "must failed", None, _NORMED),
+    dataset_case("norm-vector", "on the upper bound, normed", "must passed", _rms(1.1), _NORMED),
+    dataset_case("norm-vector", "on the lower bound, normed", "must passed", _rms(0.9), _NORMED),
+    dataset_case("norm-vector", "on the upper bound, not normed", "must errored", _rms(2.0)),
+    dataset_case("norm-vector", "on the lower bound, not normed", "must errored", _rms(0.5)),
     dataset_case("norm-vector", "in between", "must errored", _rms(1.4)),
     dataset_case("norm-vector", "no final state", "must skipped", None, toy_contract("low", "mid", "high")),
     dataset_case(
@@ -260,8 +282,12 @@ PARTS: tuple[Case, ...] = (
     dataset_case("embedding-rows", "embedding stored, not declared", "must failed", _rows(0.0, 1.2, 1.3, 1.4)),
     dataset_case("embedding-rows", "embedding declared, not stored", "must failed", None, _STORY),
     dataset_case("embedding-rows", "rows not finite", "must errored", _rows(float("inf"), 1.2, 1.3, 1.4), _STORY),
+    dataset_case("embedding-rows", "on the bound", "must passed", _rows(0.03, 1.2, 1.3, 1.4), _STORY),
+    dataset_case("embedding-rows", "on the bound of others", "must errored", _rows(3 * 0.03, 1.2, 1.3, 1.4)),
+    dataset_case("embedding-rows", "stored without its scale", "must failed", None, _SCALED_STORY),
+    dataset_case("embedding-rows", "no tolerance for the dtype", "must errored", every_file(dtypes=_FP8)),
     dataset_case("embedding-rows", "too close to tell", "must errored", _rows(0.06, 1.2, 1.3, 1.4)),
     dataset_case("embedding-rows", "planes missing", "must errored", _rows(0.0, 1.2, 1.3)),
     dataset_case("embedding-rows", "no target", "must skipped", sound_dataset(comparison=None)),
 )
-CASES = (*FILES, *DECLARATIONS, *SHAPES, *VALUES, *IDENTITY, *PARTS)
+CASES = (*FILES, *declaration_cases.CASES, *SHAPES, *VALUES, *IDENTITY, *PARTS)

@@ -24,11 +24,12 @@ _SHOWN = 3
 def check_aliasing(clause: Clause, contract: Contract, evidence: CaptureEvidence) -> list[Finding]:
     """Fail if planes lie on common memory, are copies of one buffer, or were changed after they were captured."""
     obstacle = find_obstacle(evidence)
-    if obstacle is None and not evidence.held_shapes and evidence.held is None:
-        obstacle = Obstacle("the first request's planes could not be read a second time", "see capture.runs")
+    signs = [] if obstacle else list(_find_signs(contract, evidence))
+    if obstacle is None and not signs and evidence.held is None:
+        reason = "the first request's planes could not be read a second time, or do not stack, and were not compared"
+        obstacle = Obstacle(reason, "see capture.runs and capture.rows")
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
-    signs = list(_find_signs(contract, evidence))
     if not signs:
         count = len(evidence.alone[0].shapes)
         observed = f"{count} planes keep their values while later requests run, and share no memory"

@@ -6,6 +6,7 @@ Needs no tensor: a trainer believes these words, so that a wrong one does its ha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 from packaging.version import InvalidVersion
@@ -101,19 +102,21 @@ def _stamped_tokens(clause: Clause, stamp: dict[str, Any], evidence: DatasetEvid
     counts = {digest: tally.count for digest, tally in evidence.token_digests.items()}
     unknown = unknown_samples(tokens, counts)
     whole = evidence.scan != "sample" or evidence.files_read == evidence.files_found
+    if not whole and not counts:
+        return
     told = ""
     if unknown:
-        first = evidence.token_digests[unknown[0]].first
-        where = Where(file=first[0].file if first else STAMP_FILE, flag="tokens")
+        where = Where(file=evidence.token_digests[unknown[0]].place.file, flag="tokens")
         told = f"{len(unknown)} of {len(counts)} samples read have token ids that were not stamped"
     elif whole and tokens.get("samples") != evidence.samples:
         told = f"{evidence.samples} samples, and {str(tokens.get('samples'))[:20]} were stamped"
     elif whole and counts and stamp_tokens(counts)["digest"] != tokens.get("digest"):
         told = "the token ids of all samples have another digest than when they were stamped"
+    held = f"the token ids of {len(counts)} samples read are those that were stamped"
     yield clause.find(
         Verdict.FAILED if told else Verdict.PASSED,
         evidence.subject,
-        observed=told or f"the token ids of {len(counts)} samples read are those that were stamped",
+        observed=told or (held if counts else f"{evidence.samples} samples, as were stamped; no token ids were read"),
         expected="the samples that were stamped",
         where=where,
         measure=float(max(1, len(unknown))) if told else 0.0,
@@ -150,7 +153,7 @@ def _layer_ids(clause: Clause, contract: Contract, evidence: DatasetEvidence) ->
         observed=f"layer ids {ids} are boundaries {', '.join(map(str, found)) or 'none'} to {dialect.label}",
         expected=f"boundaries {', '.join(map(str, declared))}",
         where=where,
-        measure=float(sum(one != other for one, other in zip(found, declared, strict=False))),
+        measure=float(sum(one != other for one, other in zip_longest(found, declared))),
         bound=0.0,
         hint=""
         if found == declared
