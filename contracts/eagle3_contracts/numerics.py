@@ -42,7 +42,7 @@ class QuantileSketch:
         positive = flat[flat > 0]
         if not flat.size:
             return cls()
-        keys, counts = np.unique(np.floor(np.log(positive) / _LOG_GROWTH).astype(np.int64), return_counts=True)
+        keys, counts = np.unique(np.floor(np.log(positive) / _LOG_GROWTH), return_counts=True)
         buckets = {int(key): int(count) for key, count in zip(keys, counts, strict=True)}
         return cls(buckets, int(flat.size - positive.size), float(flat.min()), float(flat.max()))
 
@@ -83,8 +83,9 @@ class QuantileSketch:
 
 def relative_l2(observed: npt.NDArray[np.float32], reference: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """Give |x - r| / |r| per row, for arrays [..., T, H]; a zero reference row gives infinity unless x is zero too."""
-    difference = np.linalg.norm(observed.astype(np.float64) - reference.astype(np.float64), axis=-1)
-    size = np.linalg.norm(reference.astype(np.float64), axis=-1)
+    exact = np.asarray(reference, dtype=np.float64)
+    difference = np.linalg.norm(observed - exact, axis=-1)
+    size = np.linalg.norm(exact, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = difference / size
     return np.where(difference == 0, 0.0, np.where(size == 0, np.inf, ratio))
@@ -96,7 +97,7 @@ def sink_rows(boundaries: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
     SmolLM2-135M: the first token reaches 160 times the median norm at boundary 12, and there a plane that is
     off by one differs by 0.001 only.
     """
-    norms = np.linalg.norm(boundaries.astype(np.float64), axis=-1)
+    norms = np.linalg.norm(np.asarray(boundaries, dtype=np.float64), axis=-1)
     median = np.median(norms, axis=-1, keepdims=True)
     marked: npt.NDArray[np.bool_] = (norms > SINK_FACTOR * median).any(axis=0)
     return marked
@@ -104,7 +105,8 @@ def sink_rows(boundaries: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
 
 def log_softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """Give log-probabilities over the last axis, in float64."""
-    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
+    exact = np.asarray(logits, dtype=np.float64)
+    shifted = exact - exact.max(axis=-1, keepdims=True)
     result: npt.NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return result
 

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-
-from eagle3_contracts.dialects.dialect import NotVerified
+from eagle3_contracts.dialects.dialect import NotVerified, lies_in
 from eagle3_contracts.dialects.rule import Ids
 from eagle3_contracts.dialects.table import find_tool
 
@@ -101,7 +99,7 @@ def read_ids(engine: str, version: str, config: Mapping[str, Any], *, runner: st
         known = ", ".join(sorted({f"{order.engine} {order.runner}".strip() for order in KEY_ORDERS}))
         raise KeyError(f"no key order for {engine} {wanted}".rstrip() + f"; there are {known}")
     for order in orders:
-        if SpecifierSet(order.versions).contains(version, prereleases=True):
+        if lies_in(version, order.versions):
             return _read(order, config)
     last = find_tool(engine).last_read
     return NotVerified(engine, version, "any", last, "the keys it reads were not looked up")
@@ -123,14 +121,14 @@ def _read(order: KeyOrder, config: Mapping[str, Any]) -> KeyReading:
 def _reading(config: Mapping[str, Any], place: Key, ids: Ids) -> KeyReading:
     key = ".".join(place.path)
     whole = all(type(item) is int for item in ids)
-    _, value = _look_up(config, place.path)
+    value = _look_up(config, place.path)
     wrong = "" if whole else f"{key} is {str(value)[:60]}, no list of whole numbers"
     return KeyReading(ids, key, _passed_over(config, key), wrong)
 
 
 def _ids_at(config: Mapping[str, Any], place: Key) -> tuple[Any, ...] | None:
     """Give what stands in one place for ids, whole numbers if they are ids; None if nothing does."""
-    _, value = _look_up(config, place.path)
+    value = _look_up(config, place.path)
     if isinstance(value, list | tuple):
         return tuple(item + place.added if type(item) is int else item for item in value)
     return (str(value),) if value else None
@@ -140,15 +138,14 @@ def _is_table(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value)
 
 
-def _look_up(config: Mapping[str, Any], path: tuple[str, ...]) -> tuple[bool, Any]:
+def _look_up(config: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """Give what stands in one place; None where nothing does, as where null does."""
     value: Any = config
     for part in path:
-        if not isinstance(value, Mapping) or part not in value:
-            return False, None
-        value = value[part]
-    return True, value
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def _passed_over(config: Mapping[str, Any], used: str | None) -> tuple[tuple[str, Any], ...]:
     found = ((".".join(path), _look_up(config, path)) for path in CARRIERS)
-    return tuple((name, value) for name, (present, value) in found if present and value is not None and name != used)
+    return tuple((name, value) for name, value in found if value is not None and name != used)

@@ -47,8 +47,7 @@ class Tool:
         """Give the versions read that lie in a range; all of them for a tool without releases."""
         if not self.versioned:
             return self.read
-        specifier = SpecifierSet(versions)
-        return tuple(version for version in self.read if specifier.contains(version, prereleases=True))
+        return tuple(version for version in self.read if lies_in(version, versions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +89,7 @@ class Dialect:
         """Tell whether a version lies in the range; without releases every version does."""
         if not self.tool.versioned:
             return True
-        return version is not None and SpecifierSet(self.versions).contains(version, prereleases=True)
+        return version is not None and lies_in(version, self.versions)
 
     def applies_to(self, architecture: str) -> bool:
         """Tell whether an architecture's class is one that the rule was read for."""
@@ -122,6 +121,11 @@ class NotVerified:
         """Say it in one line: what was not verified, why, and what was read last."""
         asked = " ".join(part for part in (self.tool, self.version) if part)
         return f"not verified for {asked} with {self.architecture}, last read {self.last_read}: {self.reason}"
+
+
+def lies_in(version: str, versions: str) -> bool:
+    """Tell whether a version lies in a PEP 440 range; release candidates do as releases do."""
+    return SpecifierSet(versions).contains(version, prereleases=True)
 
 
 def _is_version(text: str) -> bool:

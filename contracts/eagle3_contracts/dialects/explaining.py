@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from packaging.specifiers import SpecifierSet
-
-from eagle3_contracts.dialects.dialect import Dialect, Tool
+from eagle3_contracts.dialects.dialect import Dialect, Tool, lies_in
 from eagle3_contracts.dialects.inverse import Inverse, invert
 from eagle3_contracts.dialects.table import TOOLS, dialects_of, unread_releases
 from eagle3_contracts.dialects.wanted import meets, unread_part, wanted_of
@@ -54,7 +52,7 @@ def explain_tool(contract: Contract, tool: Tool) -> Iterator[Row]:
     missing = unread_releases(tool, architecture)
     if missing:
         reason = f"not verified: the rule for {architecture} was not read in {tool.name} {', '.join(missing)}"
-        meets_served = served is not None and any(SpecifierSet(served).contains(release) for release in missing)
+        meets_served = served is not None and any(lies_in(release, served) for release in missing)
         yield _row(tool, architecture, versions=", ".join(missing), served=meets_served, reason=reason)
     unread = unread_part(tool, served) if served is not None and tool.versioned else ""
     if unread:

@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-
 from eagle3_contracts.dialects.config_keys import KEY
-from eagle3_contracts.dialects.dialect import NotVerified
+from eagle3_contracts.dialects.dialect import NotVerified, lies_in
 from eagle3_contracts.dialects.table import find_tool
 
 DEFAULT_COUNT = 3
@@ -66,7 +64,7 @@ def read_plane_count(engine: str, version: str, drafter: str, config: Mapping[st
         known = ", ".join(sorted({f"{order.engine} {order.drafter}" for order in COUNT_ORDERS}))
         raise KeyError(f"no width of fc for {engine} {drafter}; there are {known}")
     for order in orders:
-        if SpecifierSet(order.versions).contains(version, prereleases=True):
+        if lies_in(version, order.versions):
             return _count(order, config)
     return NotVerified(engine, version, "any", find_tool(engine).last_read, "its width of fc was not looked up")
 

@@ -148,8 +148,7 @@ _HISTORIES: tuple[History, ...] = (
 
 def cut_history(history: History) -> Iterator[Dialect]:
     """Cut a history at each release where something changed; before ``since`` EAGLE-3 cannot start."""
-    common = {FIRST, _GRAPHS_KEEP_THE_LIST, _FC_FOLLOWS_THE_LIST}
-    starts = {history.since, *history.changes, *(release for release in common if Version(release) > Version(FIRST))}
+    starts = {history.since, *history.changes, _GRAPHS_KEEP_THE_LIST, _FC_FOLLOWS_THE_LIST}
     ordered = sorted((release for release in starts if Version(release) >= Version(history.since)), key=Version)
     common_to_all = {"tool": SGLANG, "architectures": history.architectures}
     source = f"sglang/srt/models/{history.file}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from eagle3_contracts.boundaries import Tap
-from eagle3_contracts.dialects.dialect import Dialect, Tool
+from eagle3_contracts.dialects.dialect import Dialect, Tool, lies_in
 
 if TYPE_CHECKING:
     from eagle3_contracts.contract import Contract, Plane
@@ -41,19 +40,16 @@ def wanted_of(contract: Contract, dialect: Dialect) -> Wanted:
 
 def meets(dialect: Dialect, versions: str) -> bool:
     """Tell whether a release that was read lies in both ranges."""
-    specifier = SpecifierSet(versions)
-    releases = dialect.tool.releases(dialect.versions)
-    return any(specifier.contains(release, prereleases=True) for release in releases)
+    return any(lies_in(release, versions) for release in dialect.tool.releases(dialect.versions))
 
 
 def unread_part(tool: Tool, versions: str) -> str:
     """Say which part of a range lies beyond the versions read; empty if none does."""
-    specifier = SpecifierSet(versions)
     first, last = Version(tool.read[0]), Version(tool.last_read)
     later = f"{last.major}.{last.minor}.{last.micro + 1}"
     earlier = f"{first.major}.{first.minor}.{first.micro - 1}" if first.micro else f"{first.major}.{first.minor - 1}"
-    parts = [f"<{first}"] if specifier.contains(earlier) else []
-    parts += [f">={later}"] if specifier.contains(later) else []
+    parts = [f"<{first}"] if lies_in(earlier, versions) else []
+    parts += [f">={later}"] if lies_in(later, versions) else []
     return " and ".join(parts)
 
 
