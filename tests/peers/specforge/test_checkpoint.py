@@ -117,7 +117,7 @@ def test_ids_of_a_run_are_not_written_and_the_engine_falls_back(
     """model.aux_hidden_state_layer_ids of a run reaches the capture alone; the export knows the draft's config."""
     findings = judge_export(contract, export(contract, eagle_config={}), "specforge")
     assert clauses_with(findings, Verdict.FAILED) == {"taps"}
-    assert "its default give boundaries 2, 4, 5" in tell(findings)
+    assert "its default ids give boundaries 2, 4, 5" in tell(findings)
 
 
 def test_the_trainers_norm_output_is_another_thing_to_the_engine(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import CaptureEvidence, DatasetEvidence, LoaderEvidence
+from eagle3_contracts.evidence import CaptureEvidence, CheckpointEvidence, DatasetEvidence, LoaderEvidence
 from eagle3_contracts.evidence.server import ServerEvidence
 from eagle3_contracts.findings import Finding
 from eagle3_contracts.registry import clause
@@ -21,7 +21,7 @@ class Case:
     clause: str
     name: str
     expected: tuple[str, ...]
-    evidence: CaptureEvidence | DatasetEvidence | LoaderEvidence | ServerEvidence
+    evidence: CaptureEvidence | CheckpointEvidence | DatasetEvidence | LoaderEvidence | ServerEvidence
     contract: Contract
 
     def judge(self) -> list[Finding]:

@@ -29,7 +29,7 @@ def export(contract: Contract, tmp_path: Path) -> Export:
     return prepare_export(contract, tmp_path / "drafter", "specforge")[1]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def read() -> Callable[..., CheckpointEvidence]:
     def gather(contract: Contract, path: Path, *, target: bool = True, scan: str = "sample") -> CheckpointEvidence:
         options = Options(target=str(embedded_target()) if target else None, scan=scan)

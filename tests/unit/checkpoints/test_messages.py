@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import CheckpointEvidence, Problem
 from eagle3_contracts.faults import faults_of
 from eagle3_contracts.faults.injecting.checkpoints import inject_checkpoint, prepare_export
-from eagle3_contracts.faults.injecting.exports import Export
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause, clauses_of
 from eagle3_contracts.run import judge_clause
@@ -30,18 +30,39 @@ OPTIONAL = {"checkpoint.declaration"}
 """What a sound export need not have: a stamp."""
 
 
+Sound = tuple[Contract, CheckpointEvidence]
+
+
+@pytest.fixture(scope="module")
+def sound(
+    contract: Contract, read: Callable[..., CheckpointEvidence], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Sound]:
+    """Give the contract and the evidence of a sound export, of the recorded drafter or of a drawn one: read once."""
+
+    @cache
+    def gather(*, recorded: bool) -> Sound:
+        folder = tmp_path_factory.mktemp("sound") / "drafter"
+        conforming, export = prepare_export(contract, folder, "specforge", recorded=recorded)
+        return conforming, read(conforming, export.write())
+
+    return gather
+
+
 @pytest.fixture
 def cases(
-    clause: Clause, contract: Contract, export: Export, read: Callable[..., CheckpointEvidence], tmp_path: Path
+    clause: Clause,
+    contract: Contract,
+    sound: Callable[..., Sound],
+    read: Callable[..., CheckpointEvidence],
+    tmp_path: Path,
 ) -> dict[str, list[Finding]]:
-    if clause.id == "checkpoint.drafted-tokens":
-        export = prepare_export(contract, tmp_path / "recorded", "specforge", recorded=True)[1]
-    found = {"sound": judge_clause(clause, export.contract, read(export.contract, export.write()))}
+    conforming, evidence = sound(recorded=clause.id == "checkpoint.drafted-tokens")
+    found = {"sound": judge_clause(clause, conforming, evidence)}
     for fault in faults_of("checkpoint"):
         if fault.clause == clause.id:
             changed, folder = inject_checkpoint(fault.id, contract, tmp_path / fault.id)
             found[fault.id] = judge_clause(clause, changed, read(changed, folder))
-    found["nothing read"] = judge_clause(clause, export.contract, UNREAD)
+    found["nothing read"] = judge_clause(clause, conforming, UNREAD)
     return found
 
 

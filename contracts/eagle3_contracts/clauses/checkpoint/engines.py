@@ -39,10 +39,7 @@ def check_taps(clause: Clause, contract: Contract, evidence: CheckpointEvidence)
     obstacle = find_config_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
-    layers = contract.target.num_hidden_layers
-    wanted = tuple(
-        Tap(plane.boundary, plane.state if plane.boundary == layers else "raw") for plane in contract.input_planes()
-    )
+    wanted = tuple(Tap(plane.boundary, plane.state) for plane in contract.input_planes())
     return judge_engines(
         clause,
         contract,
@@ -65,7 +62,7 @@ def _tell_taps(reading: Reading, wanted: tuple[Tap, ...]) -> str:
     taps = reading.taps
     if not isinstance(taps, Resolution) or taps.means(wanted):
         return ""
-    source = f"ids {list(reading.ids)} of {reading.key}" if reading.ids is not None else "its default"
+    source = f"ids {list(reading.ids)} of {reading.key}" if reading.ids is not None else "its default ids"
     over = f" (it does not read {', '.join(reading.passed_over)})" if reading.passed_over else ""
     end = "" if taps.runs else f", and {taps.outcome}: {taps.note}"
     lost = f", ignoring ids {list(taps.ignored)}" if taps.ignored else ""
@@ -219,14 +216,14 @@ def check_bias_flags(clause: Clause, contract: Contract, evidence: CheckpointEvi
         return [obstacle.finding(clause, evidence.subject)]
     drafter, gqa = contract.drafter, contract.drafter.attention.kind == "gqa"
     wanted = {
-        "fc_bias": (drafter.fc.bias, "a bias in fc"),
-        "qkv_bias": (gqa and drafter.attention.bias, "a bias on queries, keys and values"),
-        "o_bias": (gqa and drafter.attention.bias, "a bias in o_proj"),
+        "fc_bias": (drafter.fc.bias, "bias in fc"),
+        "qkv_bias": (gqa and drafter.attention.bias, "bias on queries, keys and values"),
+        "o_bias": (gqa and drafter.attention.bias, "bias in o_proj"),
     }
 
     def judge(reading: Reading) -> str:
         return ", ".join(
-            f"{'no' if on else 'has'} {words}"
+            f"has {'no' if on else 'a'} {words}"
             for feature, (on, words) in wanted.items()
             if on is not (feature in reading.features)
         )
@@ -236,7 +233,7 @@ def check_bias_flags(clause: Clause, contract: Contract, evidence: CheckpointEvi
         contract,
         evidence,
         judge,
-        expected=", ".join(words for on, words in wanted.values() if on) or "no bias",
+        expected=", ".join(f"a {words}" for on, words in wanted.values() if on) or "no bias",
         sound="biases where the contract has them",
         hint="`bias` gives fc one in SGLang and TensorRT-LLM, and o_proj as well in SGLang and vLLM; `attention_bias` "
         f"never reaches q, k and v in SGLang: {_TABLE}",

@@ -19,6 +19,10 @@ def find_tensor_obstacle(evidence: CheckpointEvidence) -> Obstacle | None:
         broken = first_problem(evidence.problems, "unsafe", "missing", "truncated", "corrupt", "unsupported", "needs")
         whole = broken is None or (broken.kind == "needs" and broken.where.file is None)
         return None if whole or broken is None else from_problem(broken)
+    return _find_reason(evidence)
+
+
+def _find_reason(evidence: CheckpointEvidence) -> Obstacle:
     told = first_problem(evidence.problems)
     return from_problem(told) if told else Obstacle("no tensor was read", "give the folder that the trainer exported")
 
@@ -53,9 +57,7 @@ def check_form(clause: Clause, contract: Contract, evidence: CheckpointEvidence)
         return [clause.find(Verdict.PASSED, evidence.subject, observed=observed, expected=expected)]
     problem = first_problem(evidence.problems, "unknown-format")
     if problem is None:
-        return [
-            (find_tensor_obstacle(evidence) or Obstacle("no form was recognised")).finding(clause, evidence.subject)
-        ]
+        return [_find_reason(evidence).finding(clause, evidence.subject)]
     return [
         clause.find(
             Verdict.FAILED,

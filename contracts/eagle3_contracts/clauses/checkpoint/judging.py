@@ -19,6 +19,7 @@ from eagle3_contracts.evidence import CheckpointEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
+NOWHERE = Where()
 NO_ENGINE = Obstacle("the contract promises no engine (serving.engines)", skips=True)
 
 
@@ -37,11 +38,17 @@ Judgement = Callable[[Reading], str]
 
 
 def state(
-    clause: Clause, evidence: CheckpointEvidence, defects: Sequence[Defect], *, sound: str, expected: str
+    clause: Clause,
+    evidence: CheckpointEvidence,
+    defects: Sequence[Defect],
+    *,
+    sound: str,
+    expected: str,
+    where: Where = NOWHERE,
 ) -> list[Finding]:
-    """Fail once per defect, or pass and say what is sound."""
+    """Fail once per defect, or pass and say what is sound, and ``where``."""
     if not defects:
-        return [clause.find(Verdict.PASSED, evidence.subject, observed=sound, expected=expected)]
+        return [clause.find(Verdict.PASSED, evidence.subject, observed=sound, expected=expected, where=where)]
     return [
         clause.find(
             Verdict.FAILED,
@@ -105,8 +112,8 @@ def judge_engines(
             found.append(Obstacle("; ".join(doubts), remedy, where).finding(clause, evidence.subject))
             continue
         defects = [Defect("; ".join(told), where, hint, float(len(told)))] if told else []
-        stated = state(clause, evidence, defects, sound=f"{_say_versions(readings)}: {sound}", expected=expected)
-        found += [dataclasses.replace(item, where=where) for item in stated]
+        told_sound = f"{_say_versions(readings)}: {sound}"
+        found += state(clause, evidence, defects, sound=told_sound, expected=expected, where=where)
     return found
 
 

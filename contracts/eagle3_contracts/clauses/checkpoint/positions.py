@@ -68,7 +68,7 @@ def _channels(contract: Contract) -> int:
 
 def _place(evidence: CheckpointEvidence) -> Where:
     table = layer_table(evidence.config)
-    key = next((name for name in ("rope_scaling", "rope_parameters", "rope_theta") if table.get(name)), "rope_theta")
+    key = next((name for name in ("rope_scaling", "rope_parameters") if table.get(name)), "rope_theta")
     return find_place(evidence, key)
 
 
