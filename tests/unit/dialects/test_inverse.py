@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import pytest
@@ -146,6 +146,18 @@ class ManyIds(Rule):
 MANY = Dialect(
     tool=Tool(name="many", purpose="serve", read=("1.0",), takes="ids"), versions=">=1", rule=ManyIds(), source="here"
 )
+
+
+class NoPlane(ManyIds):
+    """Every list runs and captures nothing."""
+
+    def resolve(self, ids: Ids | None, layers: int) -> Resolution:
+        return Resolution(()) if ids else super().resolve(None, layers)
+
+
+def test_a_candidate_that_captures_nothing_says_so() -> None:
+    found = invert(replace(MANY, rule=NoPlane()), (Tap(1),), N)
+    assert found == Refusal("no list gives R[1]; [8], for one, gives nothing")
 
 
 def test_a_search_that_was_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

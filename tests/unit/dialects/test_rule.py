@@ -12,6 +12,7 @@ from eagle3_contracts.dialects.rule import LayerRule, reference_boundaries, refe
 from eagle3_contracts.dialects.sglang_rules import Capture, SglangRule
 from eagle3_contracts.dialects.tensorrt_llm import SlotRule
 from eagle3_contracts.dialects.transformers import TupleIndexRule
+from eagle3_contracts.dialects.unsupported import HardCodedRule
 
 N = 8
 PRE, POST = Tap(N, "pre_norm"), Tap(N, "post_norm")
@@ -151,6 +152,17 @@ def test_planes_without_their_residual_still_begin_with_the_embedding() -> None:
         f"the capture leaves out the residual (sglang PR #39286), so R[{N}] cannot be had"
     )
     assert branch.unreachable(Tap(0, "branch"), N) == "R[0] without its residual cannot be captured"
+
+
+def test_hard_coded_boundaries_are_taken_on_entry_of_a_layer_each_once() -> None:
+    """Of three layers n-3 is the embedding; of two, 2 is no layer's input and n-3 is none at all."""
+    rule = HardCodedRule(reference_boundaries, 3, "no ids")
+    assert rule.resolve(None, 3).taps == (Tap(0), Tap(1), Tap(2))
+    few = "2 layers give 1 plane where fc takes 3"
+    assert rule.resolve(None, 2) == at_first_forward([Tap(1)], (), few)
+    assert HardCodedRule(reference_boundaries, None, "no ids").resolve(None, 2) == runs(Tap(1))
+    assert rule.resolve((), 8) == at_start("no ids")
+    assert rule.reach(7) == (Tap(2), Tap(3), Tap(4))
 
 
 def test_a_candidate_lies_in_a_range_as_a_release_does() -> None:
