@@ -85,5 +85,5 @@ def _contradictions(item: Answered, longest: int | None) -> Iterator[str]:
     stated = counters.accept_length
     low, high = (given - 1) / max(rounds, 1), emitted / max(rounds, 1)
     if stated is not None and not low - _ROUNDING <= stated <= high + _ROUNDING:
-        made = f"{given} tokens in {rounds} rounds make {low:.3g} to {high:.3g}"
+        made = f"{given} tokens in {say_count(rounds, 'round')} make {low:.3g} to {high:.3g}"
         yield f"the accept length is stated as {stated:.3g}, and {made}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.server.asking import find_drafting_arguments
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
+from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.consumers.configs import layer_table
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence.server import ServerArguments, ServerEvidence
@@ -61,7 +62,9 @@ def _effect(contract: Contract, arguments: ServerArguments) -> Effect | None:
 def _say_drafted(arguments: ServerArguments, tokens: int, real: int, effect: Effect | None) -> str:
     asked = arguments.asked_draft_tokens
     count = f"{real} of {asked}" if asked is not None and asked != real else f"{real}"
-    told = f"{count} draft tokens are in effect ({arguments.steps} steps, topk {arguments.topk})"
+    steps = "steps not said" if arguments.steps is None else say_count(arguments.steps, "step")
+    topk = "topk not said" if arguments.topk is None else f"topk {arguments.topk}"
+    told = f"{count} draft tokens are in effect ({steps}, {topk})"
     if effect is None:
         return told
     if effect.tokens is None:

@@ -170,11 +170,9 @@ def _drafter_differences(contract: Contract, config: Mapping[str, Any]) -> Itera
     if drafter.architecture is not None:
         yield from _differences({"architecture": _architecture(config)}, {"architecture": drafter.architecture})
     yield from _differences(config, {"draft_vocab_size": drafter.draft_vocab_size})
-    heads = {"num_attention_heads": drafter.attention.heads, "num_key_value_heads": drafter.attention.heads}
+    heads = {"num_attention_heads": drafter.attention.heads}
     if drafter.attention.kind == "gqa":
         heads["num_key_value_heads"] = drafter.attention.kv_heads
-    else:
-        del heads["num_key_value_heads"]
     wanted = {"hidden_size": drafter.hidden_size, "intermediate_size": drafter.intermediate_size, **heads}
     yield from _differences(layer, {**wanted, "vocab_size": contract.target.vocab_size})
 

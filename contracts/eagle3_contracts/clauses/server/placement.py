@@ -14,7 +14,6 @@ from eagle3_contracts.clauses.server.asking import (
     Answered,
     every_answer,
     expected_planes,
-    find_answers,
     find_role_obstacle,
     find_states_obstacle,
 )
@@ -106,8 +105,7 @@ def check_final_state(clause: Clause, contract: Contract, evidence: ServerEviden
 
 def _find_comparison(contract: Contract, evidence: ServerEvidence) -> TargetComparison | Obstacle:
     """Give what holding the rows against the target showed, or why that could not be done."""
-    answers = find_answers(evidence)
-    obstacle = answers if isinstance(answers, Obstacle) else find_states_obstacle(evidence)
+    obstacle = find_states_obstacle(evidence)
     if obstacle is not None:
         return obstacle
     if evidence.comparison is not None:

@@ -10,7 +10,6 @@ import numpy as np
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.clauses.server.asking import (
     OCCASIONS,
-    Answered,
     every_answer,
     expected_planes,
     find_answers,
@@ -19,7 +18,7 @@ from eagle3_contracts.clauses.server.asking import (
 from eagle3_contracts.clauses.server.stand_ins import names_stand_ins
 from eagle3_contracts.clauses.wording import say_count
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence.server import ServerEvidence
+from eagle3_contracts.evidence.server import ServedAnswer, ServerEvidence
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import Clause
 
@@ -73,22 +72,22 @@ def _strange_answers(evidence: ServerEvidence) -> Iterator[str]:
 def _exchanged(evidence: ServerEvidence) -> Iterator[str]:
     """Say which answers in the batch are another probe's: its text or its rows, and not the probe's own."""
     for run, item in every_answer(evidence):
-        if run == "alone" or item.probe.alone is None:
+        own = item.probe.alone
+        if own is None:
             continue
         for number, other in enumerate(evidence.probes, 1):
             if other is item.probe or other.alone is None or other.token_ids == item.probe.token_ids:
                 continue
-            if _is_answer_to(item, other.alone.rows, other.alone.output_ids):
+            if _is_answer_to(item.answer, own, other.alone):
                 yield f"{item.name}{OCCASIONS[run]} gets the answer to {name_probe(number, other)}"
 
 
-def _is_answer_to(item: Answered, rows: object, output_ids: tuple[int, ...]) -> bool:
-    own = item.probe.alone
-    mine = item.answer.rows
-    if own is not None and mine is not None and own.rows is not None and isinstance(rows, np.ndarray):
-        return _equal(mine, rows) and not _equal(mine, own.rows)
-    told_apart = own is not None and own.output_ids != output_ids and len(output_ids) > 1
-    return told_apart and item.answer.output_ids == output_ids
+def _is_answer_to(found: ServedAnswer, own: ServedAnswer, other: ServedAnswer) -> bool:
+    """Tell whether an answer is another probe's: by its rows, or by its text where an answer has no rows."""
+    if found.rows is not None and own.rows is not None and other.rows is not None:
+        return np.array_equal(found.rows, other.rows) and not np.array_equal(found.rows, own.rows)
+    told_apart = own.output_ids != other.output_ids and len(other.output_ids) > 1
+    return told_apart and found.output_ids == other.output_ids
 
 
 def _lent_rows(contract: Contract, evidence: ServerEvidence) -> Iterator[str]:
@@ -113,7 +112,3 @@ def _lent_rows(contract: Contract, evidence: ServerEvidence) -> Iterator[str]:
                 continue
             whose = name_probe(owner, evidence.probes[owner - 1])
             yield f"{say_count(count, 'row')} of {name_probe(number, probe)} are those of {whose}"
-
-
-def _equal(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and bool(np.array_equal(one, other))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -98,7 +99,7 @@ def _measure(contract: Contract, governing: Governing, one: Answered, other: Ans
         parted = f"{one.name}, output {same}: {_token(its, same)} instead of {_token(mine, same)}"
         gap = _clearness(one, same)
         unknown = gap is None and governing.dtype != "float32"
-        measure = float("inf") if gap is None else gap
+        measure = math.inf if gap is None else gap
         yield _Gap(parted, Where(token=same), measure, noise, open=unknown)
     elif (gap_in_rounds := _compare_rounds(governing, one, other)) is not None:
         yield gap_in_rounds
@@ -115,7 +116,7 @@ def _compare_rounds(governing: Governing, one: Answered, other: Answered) -> _Ga
     if trim(counts[0]) == trim(counts[1]):
         return None
     told = f"{one.name}: accepted per round {list(counts[1])} instead of {list(counts[0])}"
-    return _Gap(told, Where(), float("inf"), 2 * governing.logprob)
+    return _Gap(told, Where(), math.inf, 2 * governing.logprob)
 
 
 def _token(ids: Sequence[int], place: int) -> str:
@@ -127,7 +128,7 @@ def _clearness(item: Answered, place: int) -> float | None:
     prediction = item.probe.prediction
     output = item.answer.output_ids
     if place >= len(output):
-        return float("inf")
+        return math.inf
     if prediction is not None and place < len(prediction.gaps) and prediction.output_ids[:place] == output[:place]:
         return float(prediction.gaps[place])
     position = len(item.probe.token_ids) - 1 + place
@@ -142,7 +143,7 @@ def _measure_rows(contract: Contract, governing: Governing, name: str, rows: Arr
     for plane, (own, its) in enumerate(
         zip(np.split(rows, count, axis=1), np.split(others, count, axis=1), strict=True)
     ):
-        with np.errstate(invalid="ignore", over="ignore"):
+        with np.errstate(invalid="ignore"):
             distance = relative_l2(its, own)
         before, after = np.isfinite(own).all(axis=1), np.isfinite(its).all(axis=1)
         distance = np.where(~before & ~after, 0.0, np.where(before & after, distance, np.inf))

@@ -55,7 +55,7 @@ class Rate:
             return False
         mean = (self.accepted + other.accepted) / (self.tried + other.tried)
         spread = math.sqrt(mean * (1 - mean) * (1 / self.tried + 1 / other.tried))
-        return spread == 0 or (other.share - self.share) / spread > SURE
+        return (other.share - self.share) / spread > SURE
 
 
 def rates_of(histogram: Sequence[int], positions: int = 0) -> tuple[Rate, ...]:
@@ -99,12 +99,11 @@ def _judge_beside(clause: Clause, evidence: ServerEvidence, found: Sequence[Comp
     told = f"accepted by position {_say(own)}, predicted {_say(wanted)}"
     halves = _halves(found)
     if halves is not None:
-        near, far = halves
-        lost = far.served_rate.is_below(far.predicted_rate) and not near.served_rate.is_below(near.predicted_rate)
-        if lost:
-            told += f"; prompts of {far.shortest} tokens and more accept {far.served_rate.share:.0%} at the first "
-            told += f"position, {far.predicted_rate.share:.0%} predicted"
-            return _lost(clause, evidence, told, ROPE, far.served_rate.share, far.predicted_rate.share)
+        near, far, shortest = halves
+        if far.is_lost and not near.is_lost:
+            told += f"; prompts of {shortest} tokens and more accept {far.served.share:.0%} at the first "
+            told += f"position, {far.predicted.share:.0%} predicted"
+            return _lost(clause, evidence, told, ROPE, far.served.share, far.predicted.share)
     if low:
         at = low[0]
         return _lost(clause, evidence, told, TAPS if at == 0 else DECAY, own[at].share, wanted[at].share)
@@ -120,28 +119,30 @@ def _judge_beside(clause: Clause, evidence: ServerEvidence, found: Sequence[Comp
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    shortest: int
-    served_rate: Rate
-    predicted_rate: Rate
+    """The first position of half of the probes."""
+
+    served: Rate
+    predicted: Rate
+
+    @property
+    def is_lost(self) -> bool:
+        """Tell whether fewer are accepted than predicted."""
+        return self.served.is_below(self.predicted)
 
 
-def _halves(found: Sequence[Comparable]) -> tuple[_Half, _Half] | None:
-    """Part the probes by length, the shorter half and the longer one; None where all are of one length."""
+def _halves(found: Sequence[Comparable]) -> tuple[_Half, _Half, int] | None:
+    """Part the probes by length: the shorter half, the longer one and its least; None where all are of one length."""
     ordered = sorted(found, key=lambda item: len(item.item.probe.token_ids))
     lengths = [len(item.item.probe.token_ids) for item in ordered]
     middle = len(ordered) // 2
     if not middle or lengths[0] == lengths[-1]:
         return None
-    parts = [(ordered[:middle], lengths[0]), (ordered[middle:], lengths[middle])]
-    first, last = (_half(part, shortest) for part, shortest in parts)
-    return first, last
+    return _half(ordered[:middle]), _half(ordered[middle:]), lengths[middle]
 
 
-def _half(part: Sequence[Comparable], shortest: int) -> _Half:
-    """Rate the first position of one half."""
-    served, predicted = (rates_of(pool(rows), 1) for rows in zip(*((i.served, i.predicted) for i in part), strict=True))
-    none = Rate(0, 0)
-    return _Half(shortest, served[0] if served else none, predicted[0] if predicted else none)
+def _half(part: Sequence[Comparable]) -> _Half:
+    served, predicted = pool(item.served for item in part), pool(item.predicted for item in part)
+    return _Half(Rate(sum(served), sum(served[1:])), Rate(sum(predicted), sum(predicted[1:])))
 
 
 def _judge_alone(

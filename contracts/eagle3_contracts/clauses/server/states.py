@@ -27,7 +27,8 @@ from eagle3_contracts.evidence.server import ServerArguments, ServerEvidence
 from eagle3_contracts.findings import Finding, Level, Verdict, Where
 from eagle3_contracts.registry import Clause
 
-_RADIX, _CHUNKS = "--disable-radix-cache", "--chunked-prefill-size -1"
+_RADIX, _CHUNK_FLAG = "--disable-radix-cache", "--chunked-prefill-size"
+_CHUNKS = f"{_CHUNK_FLAG} -1"
 _SHOWN = 3
 
 
@@ -135,8 +136,8 @@ def _blame(arguments: ServerArguments | None, item: Answered) -> str:
         return _RADIX
     chunk = arguments.chunked_prefill if arguments is not None else None
     if chunk is not None and 0 < chunk < len(item.probe.token_ids):
-        return _CHUNKS.partition(" ")[0]
-    return _RADIX if arguments is not None and arguments.radix_cache else _CHUNKS.partition(" ")[0]
+        return _CHUNK_FLAG
+    return _RADIX if arguments is not None and arguments.radix_cache else _CHUNK_FLAG
 
 
 def _mend_rows(arguments: ServerArguments | None, item: Answered) -> str:
@@ -159,7 +160,8 @@ def _risks(evidence: ServerEvidence) -> Iterator[tuple[str, str]]:
     if arguments.radix_cache:
         yield _RADIX, "the radix cache is on, and tokens whose prefix is cached have no rows"
     if arguments.chunked_prefill is not None and arguments.chunked_prefill > 0:
-        yield _CHUNKS, f"of prompts longer than {arguments.chunked_prefill:,} tokens the last chunk's rows alone come"
+        longest = say_count(arguments.chunked_prefill, "token")
+        yield _CHUNKS, f"of prompts longer than {longest} the last chunk's rows alone come"
 
 
 @names_stand_ins
@@ -224,10 +226,14 @@ def find_records(contract: Contract, evidence: ServerEvidence) -> list[PlaneReco
         return obstacle
     hidden = contract.target.hidden_size
     tables = [item.answer.rows for _, item in every_answer(evidence) if item.answer.rows is not None]
-    width = tables[0].shape[1]
+    widths = sorted({table.shape[1] for table in tables})
+    if len(widths) > 1:
+        told = " and ".join(map(str, widths))
+        return Obstacle(f"answers have rows of {told}, which are not the same planes", "see server.width")
+    width = widths[0]
     later = [item.answer.later_rows for _, item in every_answer(evidence)]
     tables += [rows for rows in later if rows is not None and rows.shape[1] == width]
-    if width % hidden or not width or any(table.shape[1] != width for table in tables):
+    if width % hidden or not width:
         return Obstacle(f"rows of {width} cannot be cut into planes of {hidden}", "see server.width")
     count = width // hidden
     split = [np.split(table, count, axis=1) for table in tables]
