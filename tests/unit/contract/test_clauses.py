@@ -54,6 +54,7 @@ CASES = (
         "failed failed",
         {"storage.formats.modelopt": ["low", "mid", "high"], "storage.formats.specforge": ["mid", "final_normed"]},
     ),
+    Case("input-stored", "no last hidden state", "passed", {"drafter.last_hidden": "none"}),
     Case("planes-used", "all", "passed"),
     Case("planes-used", "a plane that nothing names", "failed", {"planes.extra": {"name": "extra", "boundary": 5}}),
     Case("format-planes", "as the tools write", "passed"),
@@ -92,6 +93,13 @@ CASES = (
     Case("engine-ids", "an order out of reach", "failed", {"drafter.input": ["high", "low", "mid"]}),
     Case(
         "engine-ids",
+        "out of reach for two reasons",
+        "failed",
+        {"serving": {"engines": {"sglang": ">=0.5.9,<0.5.24"}}, "planes.embed.boundary": 60},
+        KIMI,
+    ),
+    Case(
+        "engine-ids",
         "another list by version",
         "failed",
         {
@@ -111,6 +119,9 @@ CASES = (
     Case("engine-features", "no engine", "skipped", {"serving": GONE}),
     Case("engine-features", "an engine nobody read", "errored", {"serving.engines": {"tensorrt-llm": "==1.2.1"}}),
     Case("engine-features", "versions nobody read", "errored", {**PLAIN, "serving.engines": {"sglang": ">=0.5.20"}}),
+    Case(
+        "engine-features", "the version after those read", "errored", {"serving.engines": {"vllm": ">=0.22,<=0.33.1"}}
+    ),
     Case("engine-features", "versions before those read", "errored", {"serving.engines": {"sglang": "<0.4"}}),
     Case("engine-features", "norms that older versions drop", "failed", {**SGLANG, "drafter.residual": "pre_norm"}),
     Case(
@@ -164,6 +175,7 @@ CASES = (
     Case("tolerance", "none for the target", "failed", {"tolerance.bfloat16": GONE}),
     Case("tolerance", "none for a format", "failed", {"tolerance.float8_e4m3fn": GONE, "tolerance.float32": GONE}),
     Case("positions", "within", "passed"),
+    Case("positions", "as far as they go", "passed", {"drafter.max_position": 8192, "serving.context_length": 8192}),
     Case("positions", "no context length", "skipped", {"serving.context_length": GONE}),
     Case("positions", "no serving", "skipped", {"serving": GONE}),
     Case("positions", "beyond", "failed", {"drafter.max_position": 4096}),
