@@ -171,6 +171,8 @@ def test_a_neighbour_that_is_no_json_is_corrupt(tmp_path: Path) -> None:
         ("speculators-v1", "input_ids"),
         ("speculators-v1", "loss_mask"),
         ("modelopt", "input_ids"),
+        ("specforge", "input_ids"),
+        ("specforge", "loss_mask"),
     ],
 )
 def test_a_batch_axis_is_a_defect_where_the_loader_keeps_it(format_id: str, key: str, tmp_path: Path) -> None:
@@ -199,14 +201,26 @@ def test_a_batch_axis_on_states_is_one_as_well(format_id: str, key: str, tmp_pat
     assert f"{key} has shape [1, 20, " in problem.reason
 
 
-@pytest.mark.parametrize("format_id", ["specforge", "angelslim"])
-def test_a_batch_axis_is_none_where_the_loader_drops_it(format_id: str, tmp_path: Path) -> None:
-    (path, *_) = write_dataset(format_id, tmp_path, make_samples(1))
+def test_a_batch_axis_is_none_where_the_loader_may_drop_it(tmp_path: Path) -> None:
+    (path, *_) = write_dataset("torchspec", tmp_path, make_samples(1))
     record = torch.load(path, weights_only=True)
-    for key in ("input_ids", "loss_mask"):
-        record[key] = record[key].reshape(1, -1)
+    record["input_ids"] = record["input_ids"].reshape(1, -1)
     torch.save(record, path)
-    assert read_evidence(f"{format_id}:{tmp_path}").problems == ()
+    assert read_evidence(f"torchspec:{tmp_path}").problems == ()
+
+
+@pytest.mark.parametrize("key", ["input_ids", "loss_mask", "hidden_states", "target_hiddens"])
+def test_a_batch_axis_is_missed_where_the_collator_counts_on_it(key: str, tmp_path: Path) -> None:
+    """AngelSlim's collator unpacks ``B, n = intensors.shape``."""
+    (path, *_) = write_dataset("angelslim", tmp_path, make_samples(1))
+    record = torch.load(path, weights_only=True)
+    record[key] = record[key][0]
+    torch.save(record, path)
+    (problem,) = read_evidence(f"angelslim:{tmp_path}").problems
+    assert problem.kind == "corrupt"
+    assert f"{key} has shape [20" in problem.reason
+    assert "after one of length 1" in problem.reason
+    assert problem.remedy == "store one sequence in a sample, with one axis of length 1 in front"
 
 
 @pytest.mark.parametrize(("format_id", "key"), [("specforge", "aux_hidden_state"), ("specforge", "hidden_state")])

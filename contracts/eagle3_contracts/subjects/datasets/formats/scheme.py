@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol
 
 from eagle3_contracts.evidence import Problem
@@ -47,15 +48,24 @@ class States(Protocol):
         ...
 
 
+class BatchAxis(Enum):
+    """What a tool's loader makes of one leading axis of length 1: it must not be there, may be, or must."""
+
+    REFUSED = (0,)
+    DROPPED = (0, 1)
+    NEEDED = (1,)
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetFormat:
     """One tool's format.
 
     ``written_by``: tool and versions. ``container``: torch or safetensors. ``listed``: a file holds a list of
     samples. ``mask``: its key, None if files hold none; ``mask_required``: a file without it is incomplete.
-    ``batch_axis``: the tool's loader drops one leading axis of 1 from token ids, mask and states; a second one stays
-    (SpecForge 0.2.0: then max_len cuts nothing, and the collator raises). Where it drops none, one that is there is a
-    defect (speculators slices ``input_ids[1:]`` and ``hidden_states[:-1]`` and gets nothing).
+    ``batch_axis``: of the states. Where none may be there, one is a defect: speculators slices ``hidden_states[:-1]``
+    and gets nothing. Where one is dropped, a second one stays: SpecForge 0.2.0 then cuts nothing to max_len, and its
+    collator raises. ``token_axis``: of token ids and mask. SpecForge 0.2.0 (``process_data``) adds one itself, and its
+    collator raises on two; AngelSlim 0.5.0's collator unpacks ``B, n = intensors.shape`` and raises without one.
     ``extra_axes``: axes of further tensors that the tool writes.
     """
 
@@ -68,7 +78,8 @@ class DatasetFormat:
     mask: str | None = "loss_mask"
     mask_required: bool = True
     listed: bool = False
-    batch_axis: bool = False
+    batch_axis: BatchAxis = BatchAxis.REFUSED
+    token_axis: BatchAxis = BatchAxis.REFUSED
     extra_axes: Mapping[str, int] = field(default_factory=dict)
 
     def mismatch(self, entry: Entry, expected: Expectation) -> str | None:
@@ -103,7 +114,7 @@ class DatasetFormat:
     def _beside(self, value: Value | None) -> StoredTensor | None:
         if not isinstance(value, StoredTensor):
             return None
-        return value.squeezed(1) if self.batch_axis else value
+        return value if self.token_axis is BatchAxis.REFUSED else value.squeezed(1)
 
     def read(self, entry: Entry, neighbours: Neighbours, expected: Expectation) -> Sample:
         """Read a fitting entry as a sample; no tensor data of states is touched."""
@@ -117,20 +128,30 @@ class DatasetFormat:
         return Sample(entry.place, planes, tokens, mask, stated, self.declared(entry), problems=self._batched(entry))
 
     def _batched(self, entry: Entry) -> tuple[Problem, ...]:
-        """Say which states have an axis that the tool's loader does not drop: of a batch, or one more than of it."""
-        spare = int(self.batch_axis)
-        besides = " and one of length 1 in front" if spare else ""
+        """Say which tensors have an axis that the tool's loader does not take, or lack one that it needs."""
+        told = self.token_axis is BatchAxis.REFUSED  # by the record of the sample, as for every format
+        beside = {} if told else {key: 1 for key in (self.tokens, self.mask) if key}
+        taken = [(self.states.axes, self.batch_axis), (beside, self.token_axis)]
         return tuple(
-            Problem(
-                "corrupt",
-                f"{key} has shape {list(tensor.shape)}, expected {axes} axes{besides}, which is what its loader takes",
-                "store one sequence in a sample, without a batch axis",
-                Where(file=entry.place),
-            )
-            for key, axes in self.states.axes.items()
+            _axes_problem(entry, key, tensor, axes, batch)
+            for keys, batch in taken
+            for key, axes in keys.items()
             for tensor in _first_tensor(entry.values.get(key))
-            if len(tensor.shape) > axes + spare
+            if _is_odd(len(tensor.shape) - axes, batch)
         )
+
+
+def _is_odd(surplus: int, batch: BatchAxis) -> bool:
+    """Tell whether there are more axes than a loader takes, or too few where it needs one more."""
+    return surplus > batch.value[-1] or (batch is BatchAxis.NEEDED and surplus < 1)
+
+
+def _axes_problem(entry: Entry, key: str, tensor: StoredTensor, axes: int, batch: BatchAxis) -> Problem:
+    besides = {BatchAxis.REFUSED: "", BatchAxis.DROPPED: " and one of length 1 in front"}
+    expected = f"{axes} axes{besides.get(batch, ' after one of length 1')}".replace("1 axes", "1 axis")
+    remedy = "with one axis of length 1 in front" if batch is BatchAxis.NEEDED else "without a batch axis"
+    reason = f"{key} has shape {list(tensor.shape)}, expected {expected}, which is what its loader takes"
+    return Problem("corrupt", reason, f"store one sequence in a sample, {remedy}", Where(file=entry.place))
 
 
 def _first_tensor(value: Value | None) -> tuple[StoredTensor, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagle3_contracts.findings import Where
-from eagle3_contracts.subjects.datasets.formats.scheme import DatasetFormat
+from eagle3_contracts.subjects.datasets.formats.scheme import BatchAxis, DatasetFormat
 from eagle3_contracts.subjects.datasets.formats.states import SideBySide
 from eagle3_contracts.subjects.datasets.neighbours import Neighbours
 from eagle3_contracts.subjects.datasets.stored import Entry, StoredTensor, UnreadableError
@@ -63,5 +63,6 @@ TORCHSPEC = TorchSpecFormat(
     "torch",
     (".ckpt",),
     SideBySide((("aux_hidden_states", "hidden_states"), ("hidden_states", "last_hidden_states"))),
-    batch_axis=True,
+    batch_axis=BatchAxis.DROPPED,
+    token_axis=BatchAxis.DROPPED,
 )
