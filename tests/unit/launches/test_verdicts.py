@@ -7,11 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from eagle3_contracts.evidence import LaunchEvidence
 from eagle3_contracts.findings import Verdict
-from eagle3_contracts.registry import clauses_of
-from support.judging.launch_cases import CASES, Case
+from eagle3_contracts.registry import Clause, clauses_of
+from eagle3_contracts.run import judge_clause
+from support.judging import launch_cases, launch_drafting_cases, launch_edge_cases, launch_limit_cases
+from support.judging.launch_cases import Case, served
 from support.snapshots import compare_snapshot, list_unused, tell_findings
 
+CASES = (
+    *launch_cases.CASES,
+    *launch_edge_cases.CASES,
+    *launch_drafting_cases.CASES,
+    *launch_limit_cases.CASES,
+)
 CLAUSES = [clause.id for clause in clauses_of("launch")]
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 
@@ -22,13 +31,22 @@ def test_a_clause_finds_what_the_command_shows(case: Case, tmp_path: Path) -> No
     assert ", ".join(f"{item.level} {item.verdict}" for item in found) == case.expected
     for item in found:
         assert item.clause == f"launch.{case.clause}"
+        assert item.subject == "serve.sh"
         assert item.observed
         assert item.expected
+        assert isinstance(item.hint, str)
         assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
         if item.verdict is Verdict.FAILED:
             assert item.hint, "a failure names its likely cause and what mends it"
             assert item.bound is not None
             assert item.where.file or item.where.flag
+
+
+@pytest.mark.parametrize("clause", clauses_of("launch"), ids=lambda clause: clause.id)
+def test_where_no_command_was_read_nothing_is_judged(clause: Clause) -> None:
+    (found,) = judge_clause(clause, served(), LaunchEvidence("nothing"))
+    assert (found.clause, found.subject, found.verdict) == (clause.id, "nothing", Verdict.ERRORED)
+    assert found.observed == "no command was read"
 
 
 @pytest.mark.parametrize("clause", CLAUSES)

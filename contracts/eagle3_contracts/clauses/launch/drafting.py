@@ -31,7 +31,7 @@ def algorithm_of(evidence: LaunchEvidence) -> tuple[str | None, Answer]:
     if evidence.engine == "sglang":
         answer = ask(evidence, "--speculative-algorithm")
         return answer.text, answer
-    answer = ask(evidence, _TABLE, "--spec-method", "--spec-model")
+    answer = _ask_table(evidence, "--spec-method", "--spec-model")
     method, model = evidence.speculation.get("method"), evidence.speculation.get("model")
     if isinstance(method, str):
         return method, answer
@@ -45,6 +45,12 @@ def algorithm_of(evidence: LaunchEvidence) -> tuple[str | None, Answer]:
         answer.argument,
         answer.obstacle or Obstacle(reason, 'write "method": "eagle3"', where_of(evidence, answer.argument)),
     )
+
+
+def _ask_table(evidence: LaunchEvidence, *single: str) -> Answer:
+    """Look for what gives keys of vLLM's table: it, or flags of their own; one that is open leaves the key open."""
+    answers = [answer for name in (_TABLE, *single) if (answer := ask(evidence, name)).given]
+    return next((answer for answer in answers if answer.obstacle is not None), ask(evidence, _TABLE, *single))
 
 
 def check_algorithm(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
@@ -65,9 +71,7 @@ def check_algorithm(clause: Clause, contract: Contract, evidence: LaunchEvidence
         evidence.subject,
         observed=observed,
         expected=wanted[evidence.engine],
-        where=where_of(
-            evidence, answer.argument, flag=answer.argument.written if answer.argument else clause_flag(evidence)
-        ),
+        where=where_of(evidence, answer.argument, flag="" if answer.argument else _flag_of(evidence)),
         measure=float(bool(hint)),
         bound=0.0,
         hint=hint,
@@ -75,7 +79,7 @@ def check_algorithm(clause: Clause, contract: Contract, evidence: LaunchEvidence
     return add_unread(clause, evidence, served, [finding])
 
 
-def clause_flag(evidence: LaunchEvidence) -> str:
+def _flag_of(evidence: LaunchEvidence) -> str:
     """Name the flag that carries the algorithm."""
     return "--speculative-algorithm" if evidence.engine == "sglang" else _TABLE
 
@@ -114,8 +118,10 @@ def clause_hint(engine: str) -> str:
 def check_draft_path(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
     """Fail if no draft model is named, if it is the target, or if its config names another class of drafter."""
     obstacle = find_drafting_obstacle(evidence)
-    names = ("--speculative-draft-model-path",) if evidence.engine == "sglang" else (_TABLE, "--spec-model")
-    answer = ask(evidence, *names) if obstacle is None else Answer()
+    flag = "--speculative-draft-model-path" if evidence.engine == "sglang" else _TABLE
+    answer = Answer()
+    if obstacle is None:
+        answer = ask(evidence, flag) if evidence.engine == "sglang" else _ask_table(evidence, "--spec-model")
     obstacle = obstacle or answer.obstacle
     if obstacle is None and evidence.draft is not None and evidence.draft.problem is not None:
         obstacle = from_problem(evidence.draft.problem)
@@ -127,7 +133,7 @@ def check_draft_path(clause: Clause, contract: Contract, evidence: LaunchEvidenc
             Verdict.FAILED if hint else Verdict.PASSED,
             evidence.subject,
             observed=observed,
-            where=where_of(evidence, answer.argument, flag=answer.argument.written if answer.argument else names[0]),
+            where=where_of(evidence, answer.argument, flag="" if answer.argument else flag),
             measure=float(bool(hint)),
             bound=0.0,
             hint=hint,
@@ -188,10 +194,11 @@ def check_draft_tokens(clause: Clause, contract: Contract, evidence: LaunchEvide
 def _settings(evidence: LaunchEvidence) -> tuple[Drafting, Obstacle | None, Answer]:
     """Read the three numbers, and where the number of draft tokens stands."""
     if evidence.engine == "vllm":
-        answer = ask(evidence, _TABLE, "--spec-tokens")
+        answer = _ask_table(evidence, "--spec-tokens")
         tokens = evidence.speculation.get("num_speculative_tokens")
         number = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None
-        strange = Obstacle(f"num_speculative_tokens is {str(tokens)[:40]!r}, no integer", "write a number")
+        told = f"num_speculative_tokens is {str(tokens)[:40]!r}, no integer"
+        strange = Obstacle(told, "write a number", where_of(evidence, answer.argument))
         return (
             Drafting(tokens=number),
             answer.obstacle or (strange if number is None and tokens is not None else None),

@@ -30,21 +30,22 @@ def check_context(clause: Clause, contract: Contract, evidence: LaunchEvidence) 
     reach, whose = _reach(contract, evidence)
     promised = contract.serving.context_length if contract.serving is not None else None
     observed = f"contexts of {length:,} tokens ({source}), positions of the drafter up to {reach:,} ({whose})"
-    hint = ""
+    hint, bound = "", reach
     if length > reach:
         observed += f": {_consequence(evidence)}"
         hint = f"serve {flag} {reach}, or train the drafter further"
     elif promised is not None and length < promised:
         observed += f", where the contract promises {promised:,}"
+        bound = promised
         hint = f"serve {flag} {promised}, or promise less (serving.context_length)"
     return [
         clause.find(
             Verdict.FAILED if hint else Verdict.PASSED,
             evidence.subject,
             observed=observed,
-            where=where_of(evidence, answer.argument, flag=answer.argument.written if answer.argument else flag),
+            where=where_of(evidence, answer.argument, flag="" if answer.argument else flag),
             measure=float(length),
-            bound=float(reach if length > reach or promised is None else max(promised, 0) if hint else reach),
+            bound=float(bound),
             hint=hint,
         )
     ]

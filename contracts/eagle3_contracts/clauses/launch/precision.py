@@ -54,8 +54,11 @@ def _judge_dtypes(
     source: str,
 ) -> Finding:
     told = ", ".join(f"{part} in {dtype or 'the dtype of its checkpoint'}" for part, dtype in found.items())
-    right = " and ".join(dict.fromkeys(wanted.values()))
-    hint = f"write --dtype {right}" if len(set(wanted.values())) == 1 else "store each checkpoint in its own dtype"
+    hint = (
+        f"write --dtype {wanted['target']}"
+        if len(set(wanted.values())) == 1
+        else "store each checkpoint in its own dtype"
+    )
     return clause.find(
         Verdict.FAILED if wrong else Verdict.PASSED,
         evidence.subject,
@@ -92,9 +95,7 @@ def check_quantization(clause: Clause, contract: Contract, evidence: LaunchEvide
         )
     if method and not captures_only(evidence):
         findings.append(
-            _wrong(
-                clause, evidence, drafter if drafter.given else target, *_quantised_drafter(evidence, drafter, method)
-            )
+            _wrong(clause, evidence, drafter if drafter.given else target, *_quantised_drafter(drafter, method))
         )
     if findings:
         return findings
@@ -115,8 +116,8 @@ def _drafter_method(evidence: LaunchEvidence, target: Answer) -> tuple[Answer, s
     return answer, _plain(answer.text if answer.given else target.text)
 
 
-def _quantised_drafter(evidence: LaunchEvidence, drafter: Answer, method: str) -> tuple[str, str]:
-    if drafter.given or evidence.engine == "vllm":
+def _quantised_drafter(drafter: Answer, method: str) -> tuple[str, str]:
+    if drafter.given:
         return f"the drafter is quantised as {method}", "leave its quantisation out: it was trained without"
     told = f"the drafter inherits --quantization {method} from the target, since nothing says otherwise"
     return told, "write --speculative-draft-model-quantization unquant"

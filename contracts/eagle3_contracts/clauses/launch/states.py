@@ -5,7 +5,7 @@ from __future__ import annotations
 from eagle3_contracts.clauses.launch.asking import ask, find_obstacle, returns_states, where_of
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Contract
-from eagle3_contracts.evidence import LaunchEvidence
+from eagle3_contracts.evidence import Argument, LaunchEvidence
 from eagle3_contracts.findings import Finding, Verdict
 from eagle3_contracts.registry import Clause
 
@@ -13,15 +13,9 @@ from eagle3_contracts.registry import Clause
 def check_hidden_states(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
     """Fail if states are returned while the radix cache or chunked prefill is on; skipped if none are returned."""
     del contract
-    obstacle = find_obstacle(evidence)
-    if obstacle is None and evidence.engine == "vllm":
-        obstacle = Obstacle("how vLLM returns hidden states was not looked up", skips=True)
-    returning = returns_states(evidence) if obstacle is None else None
-    if obstacle is None and returning is None:
-        obstacle = ask(evidence, "--enable-return-hidden-states").obstacle
-        obstacle = obstacle or Obstacle("the server returns no hidden states", skips=True)
-    if obstacle is not None or returning is None:
-        return [obstacle.finding(clause, evidence.subject)] if obstacle else []
+    returning = _find_returning(evidence)
+    if isinstance(returning, Obstacle):
+        return [returning.finding(clause, evidence.subject)]
     radix, chunks = ask(evidence, "--disable-radix-cache"), ask(evidence, "--chunked-prefill-size")
     obstacle = next((item.obstacle for item in (radix, chunks) if item.obstacle is not None), None)
     if obstacle is not None:
@@ -45,3 +39,14 @@ def check_hidden_states(clause: Clause, contract: Contract, evidence: LaunchEvid
             hint=f"add {' '.join(lacking)}" if lacking else "",
         )
     ]
+
+
+def _find_returning(evidence: LaunchEvidence) -> Argument | Obstacle:
+    """Give the flag by which states are returned, or say why there is none to judge."""
+    obstacle = find_obstacle(evidence)
+    if obstacle is not None:
+        return obstacle
+    if evidence.engine == "vllm":
+        return Obstacle("how vLLM returns hidden states was not looked up", skips=True)
+    none = Obstacle("the server returns no hidden states", skips=True)
+    return returns_states(evidence) or ask(evidence, "--enable-return-hidden-states").obstacle or none

@@ -28,27 +28,34 @@ _RUNNERS = {"sglang": ("",), "vllm": ("v1", "v2")}
 
 def check_taps(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
     """Fail for every run of versions that taps something else; skipped where the draft's config is not here."""
-    obstacle = find_drafting_obstacle(evidence)
-    draft = evidence.draft
-    if obstacle is None and draft is not None and draft.problem is not None:
-        obstacle = from_problem(draft.problem)
-    if obstacle is None and draft is not None and draft.argument.open:
-        told = f"the draft model is {', '.join(draft.argument.open)}, which only the run decides"
-        obstacle = Obstacle(told, "write its folder out", where_of(evidence, draft.argument))
-    if obstacle is None and (draft is None or draft.config is None):
-        named = f"{draft.text[:80]} is no folder here" if draft is not None else "no draft model is named"
-        told = f"{named}, so that its config.json was not read; it must give {_needs(contract, evidence)}"
-        obstacle = Obstacle(told, "name a folder that is here, or check it as a checkpoint", skips=True)
-    if obstacle is not None or draft is None or draft.config is None:
-        return [obstacle.finding(clause, evidence.subject)] if obstacle else []
+    config = _find_config(contract, evidence)
+    if isinstance(config, Obstacle):
+        return [config.finding(clause, evidence.subject)]
     served = served_by(contract, evidence)
     groups: dict[tuple[str, bool | None], list[str]] = {}
     for release in served.releases:
         for runner in _RUNNERS[evidence.engine]:
-            said = _judge_release(contract, evidence.engine, release, runner, draft.config)
+            said = _judge_release(contract, evidence.engine, release, runner, config)
             groups.setdefault(said, []).append(release)
     findings = _state(clause, contract, evidence, served, groups)
     return add_unread(clause, evidence, served, findings)
+
+
+def _find_config(contract: Contract, evidence: LaunchEvidence) -> Mapping[str, Any] | Obstacle:
+    """Give the draft's config, or say why there is none to judge."""
+    obstacle, draft = find_drafting_obstacle(evidence), evidence.draft
+    if obstacle is not None:
+        return obstacle
+    if draft is not None and draft.problem is not None:
+        return from_problem(draft.problem)
+    if draft is not None and draft.argument.open:
+        told = f"the draft model is {', '.join(draft.argument.open)}, which only the run decides"
+        return Obstacle(told, "write its folder out", where_of(evidence, draft.argument))
+    if draft is not None and draft.config is not None:
+        return draft.config
+    named = f"{draft.text[:80]} is no folder here" if draft is not None else "no draft model is named"
+    told = f"{named}, so that its config.json was not read; it must give {_needs(contract, evidence)}"
+    return Obstacle(told, "name a folder that is here, or check it as a checkpoint", skips=True)
 
 
 def _judge_release(

@@ -37,6 +37,7 @@ def test_a_clause_finds_what_the_evidence_shows(case: Case) -> None:
         assert item.subject == case.evidence.subject
         assert item.observed
         assert item.expected
+        assert isinstance(item.hint, str)
         assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
         if item.verdict is Verdict.FAILED:
             assert item.hint, "a failure names its likely cause and what mends it"
