@@ -113,6 +113,10 @@ def test_arrays_of_any_order_in_memory_are_rounded() -> None:
     assert bfloat16_to_float32(narrowed).dtype == np.float32
 
 
+def test_what_is_stored_wider_is_rounded_to_float32_first() -> None:
+    assert float32_to_bfloat16(np.array([1.0, -2.5])).tolist() == [0x3F80, 0xC020]
+
+
 def test_widening_puts_the_pattern_into_the_upper_half() -> None:
     wide = bfloat16_to_float32(np.array([0x3FC0, 0x8000, 0xFFC1], dtype=np.uint16))
     assert wide.view(np.uint32).tolist() == [0x3FC00000, 0x80000000, 0xFFC10000]

@@ -82,13 +82,13 @@ def evaluate(function: ast.FunctionDef, names: Mapping[str, Any] | None = None) 
 
 def _without_annotations(arguments: ast.arguments) -> ast.arguments:
     def bare(argument: ast.arg | None) -> ast.arg | None:
-        return None if argument is None else ast.arg(arg=argument.arg, annotation=None)
+        return None if argument is None else ast.arg(arg=argument.arg)
 
     return ast.arguments(
-        posonlyargs=[ast.arg(arg=item.arg, annotation=None) for item in arguments.posonlyargs],
-        args=[ast.arg(arg=item.arg, annotation=None) for item in arguments.args],
+        posonlyargs=[ast.arg(arg=item.arg) for item in arguments.posonlyargs],
+        args=[ast.arg(arg=item.arg) for item in arguments.args],
         vararg=bare(arguments.vararg),
-        kwonlyargs=[ast.arg(arg=item.arg, annotation=None) for item in arguments.kwonlyargs],
+        kwonlyargs=[ast.arg(arg=item.arg) for item in arguments.kwonlyargs],
         kw_defaults=arguments.kw_defaults,
         kwarg=bare(arguments.kwarg),
         defaults=arguments.defaults,

@@ -179,6 +179,12 @@ def test_fc_takes_its_width_from_other_keys_than_the_capture(engine, version, dr
     assert read_plane_count(engine, version, drafter, config) == count
 
 
+@pytest.mark.parametrize("other", [[2], {}, "ids", None])
+def test_what_is_no_table_or_an_empty_one_undoes_no_other(other) -> None:
+    reading = read_ids("vllm", "0.33.0", {"dflash_config": {"target_layer_ids": [4]}, "eagle_config": other})
+    assert reading == KeyReading((5,), "dflash_config.target_layer_ids")
+
+
 @pytest.mark.parametrize("ids", [["1", "3"], [1.0, 3.0], [True], [None], [[1, 3]], "1,3", 3, {"a": 1}])
 @pytest.mark.parametrize(
     ("engine", "version", "runner"), [("sglang", "0.5.23", ""), ("vllm", "0.33.0", "v1"), ("specforge", "0.2.0", "")]

@@ -125,6 +125,9 @@ def test_a_note_is_that_of_the_list_to_write_down() -> None:
     graphs = "CUDA graphs are captured with the default ids; only --disable-cuda-graph uses these throughout"
     assert inverted(early, 3, 5, 6).note == graphs
     assert inverted(early, 2, 4, 5).note == ""
+    unstable = inverted(early, 3, 5, 6, over=(NEW,))
+    assert unstable.stable is None
+    assert unstable.note == graphs
 
 
 @dataclass(frozen=True)
