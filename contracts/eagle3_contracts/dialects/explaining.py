@@ -116,7 +116,7 @@ def _join(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def _row(tool: Tool, architecture: str, **fields: Any) -> Row:
+def _row(tool: Tool, architecture: str, *, reason: str, **fields: Any) -> Row:
     """Complete a row, every field present."""
     empty: Row = {
         "tool": tool.name,
@@ -131,6 +131,6 @@ def _row(tool: Tool, architecture: str, **fields: Any) -> Row:
         "served": False,
         "takes": tool.takes,
         "last_read": tool.last_read,
-        "reason": "",
+        "reason": reason,
     }
     return {**empty, **fields}

@@ -7,10 +7,12 @@ import pytest
 from eagle3_contracts.boundaries import Tap
 from eagle3_contracts.dialects import Outcome, Resolution
 from eagle3_contracts.dialects.dialect import lies_in
+from eagle3_contracts.dialects.modelopt import default_layers, dumped_boundaries
 from eagle3_contracts.dialects.resolution import at_first_forward, at_start, say_planes
 from eagle3_contracts.dialects.rule import LayerRule, reference_boundaries, reference_layers, repeated
 from eagle3_contracts.dialects.sglang_rules import Capture, SglangRule
 from eagle3_contracts.dialects.tensorrt_llm import SlotRule
+from eagle3_contracts.dialects.torchspec import HookRule, listed_for_vllm
 from eagle3_contracts.dialects.transformers import TupleIndexRule
 from eagle3_contracts.dialects.unsupported import HardCodedRule
 
@@ -163,6 +165,24 @@ def test_hard_coded_boundaries_are_taken_on_entry_of_a_layer_each_once() -> None
     assert HardCodedRule(reference_boundaries, None, "no ids").resolve(None, 2) == runs(Tap(1))
     assert rule.resolve((), 8) == at_start("no ids")
     assert rule.reach(7) == (Tap(2), Tap(3), Tap(4))
+
+
+def test_defaults_of_modelopt_stay_within_a_target_of_a_few_layers() -> None:
+    expected = {1: (0, 1), 2: (0, 1), 3: (0, 1), 4: (0, 1), 5: (1,), 6: (1, 2), 8: (1, 3, 4), 61: (1, 29, 57)}
+    assert {layers: default_layers(layers) for layers in expected} == expected
+    expected = {2: (1, 2), 3: (1, 2), 4: (1, 2), 5: (2,), 6: (2, 3), 8: (2, 4, 5), 61: (2, 30, 58)}
+    assert {layers: dumped_boundaries(layers) for layers in expected} == expected
+
+
+def test_hooks_of_torchspec_on_one_layer_twice_and_on_one_that_is_not_there() -> None:
+    rule = HookRule(shift=1, first=1, default=reference_layers, order="list", stray="forward")
+    twice = "captures 2 layers where 3 are listed"
+    assert rule.resolve((0, N - 1, 0), N) == at_first_forward((), [0], twice)
+    assert rule.resolve((N, N), N) == at_first_forward((), [N, N], f"ids [{N}, {N}] are out of range")
+    assert rule.resolve((-1, -1), N) == at_first_forward((), [-1, -1], "ids [-1, -1] are out of range")
+    assert listed_for_vllm((1, N - 1), N) == (2, N), "n is there already"
+    assert listed_for_vllm((N, 1), N) == (2, N)
+    assert listed_for_vllm(None, N) == (2, 4, 5, N)
 
 
 def test_a_candidate_lies_in_a_range_as_a_release_does() -> None:
