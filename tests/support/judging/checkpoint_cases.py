@@ -109,6 +109,12 @@ def stray(name: str, *shape: int, dtype: str = "bfloat16") -> dict[str, Any]:
 TENSORS_CASES = (
     case("tensors-present", "sound", "must passed"),
     case("tensors-present", "an embedding of its own", "must passed", _OWN),
+    case(
+        "tensors-present",
+        "an embedding that the target would lend",
+        "must passed",
+        tensors={"embed_tokens.weight": record("embed_tokens.weight", (64, 8))},
+    ),
     case("tensors-present", "a head that the target lends too", "must passed", _LENT, without=("lm_head.weight",)),
     case("tensors-present", "an embedding of its own lacks", "must failed", _OWN, without=("embed_tokens.weight",)),
     case("tensors-present", "two, one of them d2t", "must failed, must failed", without=("d2t", "fc.weight")),

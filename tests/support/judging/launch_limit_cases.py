@@ -186,6 +186,7 @@ TAPS = (
     Case("taps", "a folder whose config is no JSON", "must errored", LOCAL, files={"draft": "{"}),
     Case("taps", "none", "must skipped", f"{SGLANG} --speculative-algorithm EAGLE3"),
     Case("taps", "a long name", "must skipped", SOUND.replace("toy/draft", LONG.strip("/"))),
+    Case("taps", "a config that is not here, of a new architecture", "must skipped", SOUND, toy_contract(target=_NEW)),
     Case("taps", "one release", "must passed", LOCAL, served("==0.5.20"), ids(1, 3, 5)),
     Case("taps", "no release that was read", "must errored", LOCAL, served(">=0.6,<0.7"), ids(1, 3, 5)),
     Case("taps", "wrong in versions beyond those read", "must failed", LOCAL, served(BEYOND), ids(2, 4, 6)),

@@ -93,7 +93,7 @@ def returns_states(evidence: LaunchEvidence) -> Argument | None:
     mode = evidence.last("--return-hidden-states-mode")
     if mode is not None and mode.values and mode.values[0].text == "full":
         return mode
-    return evidence.last(*RETURNS_STATES) if evidence.engine == "sglang" else None
+    return evidence.last(*RETURNS_STATES)
 
 
 def captures_only(evidence: LaunchEvidence) -> bool:
