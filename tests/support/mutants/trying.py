@@ -36,12 +36,11 @@ TESTS = (
     "tests/unit/dialects",
     "tests/unit/contract",
     "tests/unit/launches",
-    "tests/unit/checkpoints",
     "tests/unit/consumers",
     "tests/unit/targets/test_distances.py",
     "tests/properties/test_dialects.py",
 )
-"""What is quick. ``tests/faults`` is left out, since gathering the evidence of every fault takes minutes."""
+"""What is quick. ``tests/faults`` and others that gather evidence are left out, since they take minutes."""
 
 KILLED = ("killed", "timeout")
 """Statuses of mutmut that count as killed: a test failed, or none came to an end."""
