@@ -44,7 +44,7 @@ def test_a_message_stands_alone(case: Case) -> None:
         assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
 
 
-@pytest.mark.parametrize("case", loader_edge_cases.CASES, ids=lambda case: case.title)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_what_fails_is_measured_beyond_its_bound(case: Case) -> None:
     failed = [item for item in case.judge() if item.verdict is Verdict.FAILED and item.measure is not None]
     assert all(item.measure != item.bound for item in failed)

@@ -74,7 +74,7 @@ def _find_signs(contract: Contract, evidence: CaptureEvidence) -> Iterator[tuple
             )
     if evidence.held_shapes and evidence.held_shapes != first.shapes:
         reason = f"the answer to the first request has become {len(evidence.held_shapes)} planes, from {count}"
-        yield Where(), reason, 0
+        yield Where(), reason, next((shape[0] for shape in first.shapes if shape), 1)
     elif evidence.held is not None and evidence.held.shape == first.planes.shape:
         changed = ~((evidence.held == first.planes) | (np.isnan(evidence.held) & np.isnan(first.planes))).all(axis=2)
         for index in np.flatnonzero(changed.any(axis=1)):
