@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from eagle3_contracts.boundaries import Tap
@@ -10,7 +12,7 @@ from eagle3_contracts.dialects.dialect import lies_in
 from eagle3_contracts.dialects.modelopt import default_layers, dumped_boundaries
 from eagle3_contracts.dialects.resolution import at_first_forward, at_start, say_planes
 from eagle3_contracts.dialects.rule import LayerRule, reference_boundaries, reference_layers, repeated
-from eagle3_contracts.dialects.sglang_rules import Capture, SglangRule
+from eagle3_contracts.dialects.sglang_rules import Capture, SglangRule, Shift
 from eagle3_contracts.dialects.tensorrt_llm import SlotRule
 from eagle3_contracts.dialects.torchspec import HookRule, listed_for_vllm
 from eagle3_contracts.dialects.transformers import TupleIndexRule
@@ -183,6 +185,20 @@ def test_hooks_of_torchspec_on_one_layer_twice_and_on_one_that_is_not_there() ->
     assert listed_for_vllm((1, N - 1), N) == (2, N), "n is there already"
     assert listed_for_vllm((N, 1), N) == (2, N)
     assert listed_for_vllm(None, N) == (2, 4, 5, N)
+
+
+@pytest.mark.parametrize(
+    ("fields", "ids"),
+    [
+        ({}, (2,)),
+        ({"capture": Capture.MARKED_LAYERS}, (2, -6)),
+        ({"shift": Shift.PLUS_ONE_IF_FIRST_IS_1}, (2, 3)),
+        ({"shift": Shift.PLUS_ONE_UNLESS_MAXIMUM_IS_N, "capture": Capture.MARKED_LAYERS}, (2, -6, 3, -5)),
+        ({"capture": Capture.NOTHING}, ()),
+    ],
+)
+def test_the_ids_of_a_boundary_in_sglang_by_shift_and_by_marks(fields: dict[str, Any], ids: tuple[int, ...]) -> None:
+    assert SglangRule(**fields).ids_for(Tap(3), N) == ids
 
 
 def test_a_candidate_lies_in_a_range_as_a_release_does() -> None:
