@@ -52,8 +52,8 @@ CHECKPOINT = (
         "checkpoint.dtypes",
         Level.MUST,
         "Weights are stored in the declared dtype and quantised by no method, and d2t is stored in integers.",
-        "vLLM issue #55250: a bfloat16 drafter served in float16 drafts nothing that is accepted; vLLM PR #28435: scales "
-        "of a quantised fc that no layer read.",
+        "vLLM issue #55250: a bfloat16 drafter served in float16 drafts nothing that is accepted; vLLM PR #28435: "
+        "scales of a quantised fc that no layer read.",
     ),
     Clause(
         "checkpoint.fc-width",

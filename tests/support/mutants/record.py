@@ -92,8 +92,9 @@ HEAD = """\
 The tests of the clauses are tested themselves: {tool} changes the code of `clauses`, `dialects` and `numerics` in one
 place, and a test must fail. There are {mutants:,} such changes; a random sample (seed {seed}) of {tried:,} was tried,
 each by the tests that judge evidence (`tests/support/mutants/trying.py` lists them; the faults of this folder, which
-would kill more, were left out for their time). `tox -e mutants` tries the sample again and writes this page;
-`tox -e mutants -- --sample 20088` tries all, which takes hours.
+would kill more, were left out for their time). Module constants, properties and decorated functions (among them the
+checks of the `server` stage, but not what they call) are not changed. `tox -e mutants` tries the sample again and
+writes this page; `-- --seed 2` draws another one.
 """
 
 
