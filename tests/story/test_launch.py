@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 from eagle3_contracts.contract import load_contract
 from eagle3_contracts.findings import Verdict
@@ -33,12 +32,8 @@ def test_the_storys_command_fails_with_2_of_16() -> None:
     assert (launch["measure"], launch["bound"]) == (2.0, 16.0)
 
 
-def test_the_hint_mends_it_and_it_takes_no_time() -> None:
+def test_the_hint_mends_it() -> None:
     mended = COMMAND.replace("--speculative-num-steps 1", "--speculative-num-steps 15")
     contract = load_contract(KIMI)
-    check(contract, [Subject("launch", mended, "warm")], Options())
-    started = time.perf_counter()
     report = check(contract, [Subject("launch", mended, "mended")], Options())
-    took = time.perf_counter() - started
     assert not [f for f in report.findings if f.stage == "launch" and f.verdict in {Verdict.FAILED, Verdict.ERRORED}]
-    assert took < 0.5

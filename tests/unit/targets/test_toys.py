@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,12 +30,6 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> ReferenceStates:
     target = open_target(str(folder), scale_down(load_contract(STORY)), route="torch")
     assert target.rung is Rung.FULL
     return target.reference(toy_tokens(200))
-
-
-def test_it_is_built_in_two_seconds(tmp_path: Path) -> None:
-    started = time.process_time()
-    kimi_toy(tmp_path / "toy")
-    assert time.process_time() - started < 2
 
 
 def test_one_seed_is_one_target(tmp_path: Path) -> None:
