@@ -65,6 +65,11 @@ def _own_ids(export: Export) -> None:
     export.config.pop("eagle_config")
 
 
+def _say_that_planes_are_read(export: Export) -> None:
+    """State what SpecForge's own configs/kimi-k25-eagle3.json and qwen3-235B-A22B-eagle3.json state."""
+    export.config["eagle_config"]["use_aux_hidden_state"] = True
+
+
 def _say_no_vocabulary(export: Export) -> None:
     """State null, which makes SGLang take the target head."""
     export.config["draft_vocab_size"] = None
@@ -95,6 +100,7 @@ EXPORTS: dict[str, GoodExport] = {
     "rope in the old layout": GoodExport(edit=_keep("rope_theta", "rope_scaling"), engines=VLLM),
     "rope in the new layout": GoodExport(edit=_keep("rope_parameters"), engines=VLLM),
     "ids in one dialect alone": GoodExport(edit=_own_ids, engines=VLLM),
+    "a key that ModelOpt writes too": GoodExport(edit=_say_that_planes_are_read),
     "a weak drafter": GoodExport(edit=_weaken),
     "more positions than are served": GoodExport({"max_position": 8192}),
 }

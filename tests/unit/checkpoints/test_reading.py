@@ -126,6 +126,8 @@ def test_without_torch_only_running_the_drafter_is_left_open(export: Export) -> 
         ({"model_type": "llama"}, ["eagle_module.fc.weight"], "modelopt"),
         ({"architectures": ["LlamaForCausalLMEagle3"]}, ["midlayer.x"], "specforge"),
         ({"architectures": ["LlamaForCausalLM"]}, ["midlayer.x"], "eagle"),
+        ({"architectures": ["AEagle3"], "eagle_config": {"use_aux_hidden_state": True}}, ["midlayer.x"], "specforge"),
+        ({"eagle_config": {"use_last_layernorm": True}}, ["midlayer.x"], "eagle"),
         ({"model_type": "llama"}, ["model.layers.1.x"], None),
         ({}, ["midlayer.x"], None),
     ],
