@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.faults.injecting.checkpoints import ENGINES, prepare_export
@@ -70,6 +71,12 @@ def _say_that_planes_are_read(export: Export) -> None:
     export.config["eagle_config"]["use_aux_hidden_state"] = True
 
 
+def _keep_rotary_buffers(export: Export) -> None:
+    """Store what a rotary embedding registers, as modules with persistent buffers do: every engine computes its own."""
+    for name in ("inv_freq", "cos_cached", "sin_cached"):
+        export.tensors[f"midlayer.self_attn.rotary_emb.{name}"] = torch.ones(8)
+
+
 def _say_no_vocabulary(export: Export) -> None:
     """State null, which makes SGLang take the target head."""
     export.config["draft_vocab_size"] = None
@@ -101,6 +108,7 @@ EXPORTS: dict[str, GoodExport] = {
     "rope in the new layout": GoodExport(edit=_keep("rope_parameters"), engines=VLLM),
     "ids in one dialect alone": GoodExport(edit=_own_ids, engines=VLLM),
     "a key that ModelOpt writes too": GoodExport(edit=_say_that_planes_are_read),
+    "rotary buffers beside the weights": GoodExport(edit=_keep_rotary_buffers),
     "a weak drafter": GoodExport(edit=_weaken),
     "more positions than are served": GoodExport({"max_position": 8192}),
 }

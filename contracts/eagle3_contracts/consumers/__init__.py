@@ -6,7 +6,7 @@ applied, which flags, norms and biases are honoured, how tensors are renamed, an
 """
 
 from eagle3_contracts.consumers.consumer import Consumer
-from eagle3_contracts.consumers.reading import Reading, Stored, read_checkpoint, read_range
+from eagle3_contracts.consumers.reading import Reading, Stored, is_harmless, read_checkpoint, read_range
 from eagle3_contracts.consumers.ropes import RopeReading, read_rope, rope_of_contract
 from eagle3_contracts.consumers.table import CONSUMERS, ENGINES, runners_of
 
@@ -17,6 +17,7 @@ __all__ = [
     "Reading",
     "RopeReading",
     "Stored",
+    "is_harmless",
     "read_checkpoint",
     "read_range",
     "read_rope",

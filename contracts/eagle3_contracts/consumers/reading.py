@@ -20,8 +20,12 @@ from eagle3_contracts.dialects.config_keys import KeyReading, read_ids
 from eagle3_contracts.dialects.plane_counts import DEFAULT_COUNT, PlaneCount, read_plane_count
 
 _LENT = frozenset({"embed_tokens.weight"})
-HARMLESS = frozenset({"t2d"})
-"""Tensors that every engine skips, and that nothing is lost with."""
+ROTARY_BUFFERS = (
+    *("rotary_pos_emb.inv_freq", "rotary_emb.inv_freq"),
+    *("rotary_emb.cos_cached", "rotary_emb.sin_cached"),
+)
+"""Parts of names of what a rotary embedding keeps, which engines compute from config.json. vLLM 0.22.0 to 0.33.0 leaves
+them out by these names (model_executor/models/utils.py, AutoWeightsLoader), SGLang's drafter has no such parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +199,9 @@ def _read_tensors(reading: Reading, consumer: Consumer, config: Config, stored: 
     )
     built = build_parameters(facts)
     renamed = {name: rename(consumer, name) for name in stored.shapes}
-    strays = [name for name, known in renamed.items() if known not in built.used | built.idle and known not in HARMLESS]
+    strays = [
+        name for name, known in renamed.items() if known not in built.used | built.idle and not is_harmless(known)
+    ]
     quiet = [name for name in strays if consumer.strays == "dropped" or any(text in name for text in consumer.silent)]
     lent = _LENT | ({"lm_head.weight"} if reading.head == "target" else frozenset())
     missing = built.used - set(renamed.values()) - lent
@@ -208,6 +214,11 @@ def _read_tensors(reading: Reading, consumer: Consumer, config: Config, stored: 
         idle=tuple(sorted(name for name, known in renamed.items() if known in built.idle)),
         unfilled=tuple(sorted(missing)),
     )
+
+
+def is_harmless(name: str) -> bool:
+    """Tell whether a tensor is one that every engine skips and that nothing is lost with: t2d, a rotary buffer."""
+    return name == "t2d" or any(part in name for part in ROTARY_BUFFERS)
 
 
 def rename(consumer: Consumer, name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from eagle3_contracts.consumers.reading import HARMLESS
+from eagle3_contracts.consumers import is_harmless
 from eagle3_contracts.findings import Finding, Verdict, Where
 from eagle3_contracts.registry import clause
 
@@ -128,7 +128,7 @@ def check_weights(contract: Contract, model: Any, watch: WeightWatch) -> list[Fi
 
 def _check_tensors(model: Any, watch: WeightWatch) -> Finding:
     rule = clause("checkpoint.engine-tensors")
-    unread = [name for name in watch.stored if name not in watch.read and name.rpartition("model.")[2] not in HARMLESS]
+    unread = [name for name in watch.stored if name not in watch.read and not is_harmless(name.rpartition("model.")[2])]
     lent = (*_LENT, *(("lm_head.weight",) if getattr(model, "load_lm_head_from_target", False) else ()))
     unfilled = [
         name

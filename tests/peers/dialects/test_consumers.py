@@ -17,6 +17,7 @@ import torch
 from eagle3_contracts.consumers import CONSUMERS, Reading, Stored, read_checkpoint
 from eagle3_contracts.consumers.configs import flatten_for_vllm
 from eagle3_contracts.consumers.parameters import Facts, build_parameters
+from eagle3_contracts.consumers.reading import ROTARY_BUFFERS
 from eagle3_contracts.dialects.sglang import SGLANG
 from eagle3_contracts.dialects.upstream import evaluate, find_function, find_method
 from eagle3_contracts.dialects.vllm import VLLM
@@ -159,6 +160,24 @@ def test_vllm_makes_of_speculators_config_what_the_table_says(sources: Sources, 
         assert {key: value for key, value in made.items() if value is not False} == {
             key: value for key, value in flat.items() if value is not False
         }
+
+
+@pytest.mark.skipif(not large_wheels_wanted(), reason="vLLM's wheels are read nightly: PEER_LARGE_WHEELS=1")
+@pytest.mark.parametrize("version", VLLM.read)
+def test_vllm_skips_the_rotary_buffers_that_the_table_says(sources: Sources, version: str) -> None:
+    models = "vllm/model_executor/models"
+    text = sources.text("vllm", version, f"{models}/utils.py")
+    named = {
+        node.value
+        for item in ast.walk(ast.parse(text))
+        if isinstance(item, ast.ClassDef) and item.name == "AutoWeightsLoader"
+        for node in ast.walk(item)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("rotary_")
+    }
+    assert named == set(ROTARY_BUFFERS)
+    for module in sources.names("vllm", version, f"{models}/"):
+        if module in {"llama_eagle3.py", "qwen3_eagle3.py", "deepseek_eagle3.py"}:
+            assert "AutoWeightsLoader(" in sources.text("vllm", version, f"{models}/{module}")
 
 
 def _covers(versions: str, version: str) -> bool:

@@ -157,3 +157,16 @@ def test_versions_that_agree_stand_together() -> None:
     stored = Stored(FLAT, names("layers.0."), "LlamaForCausalLM", 8, 64)
     spans = [reading.span for reading in read_range("sglang", ">=0.5.9", stored) if isinstance(reading, Reading)]
     assert spans == ["sglang 0.5.9 to 0.5.11", "sglang 0.5.12 to 0.5.23"]
+
+
+@pytest.mark.parametrize("buffer", ["rotary_emb.inv_freq", "rotary_emb.cos_cached", "rotary_pos_emb.inv_freq"])
+def test_no_version_loses_anything_with_a_rotary_buffer(buffer: str) -> None:
+    more = names("midlayer.", f"midlayer.self_attn.{buffer}", "midlayer.self_attn.rotary_scale")
+    for engine in {consumer.engine for consumer in CONSUMERS}:
+        for reading in read_range(
+            engine, f">={find_tool(engine).read[0]}", Stored(FLAT, more, "LlamaForCausalLM", 8, 64)
+        ):
+            assert isinstance(reading, Reading)
+            if not reading.stops:
+                assert {*reading.refused, *reading.dropped} >= {"midlayer.self_attn.rotary_scale"}
+                assert not [name for name in (*reading.refused, *reading.dropped) if buffer in name]

@@ -74,6 +74,11 @@ def test_all_that_is_read_is_seen_through_casts_parts_and_tables(contract: Contr
     assert found["checkpoint.fc-width"].observed == "fc takes 192 channels, 3 planes of 64"
 
 
+def test_rotary_buffers_are_computed_by_the_engine_and_not_missed(contract: Contract) -> None:
+    found = judge(contract, stored(**{"midlayer.self_attn.rotary_emb.inv_freq": torch.ones(8)}))
+    assert found["checkpoint.engine-tensors"].verdict is Verdict.PASSED
+
+
 def test_a_tensor_that_is_dropped_without_a_word_fails(contract: Contract) -> None:
     found = judge(contract, stored(**{"fc.bias": torch.zeros(64), "input_norm.weight": torch.ones(192)}))
     assert found["checkpoint.engine-tensors"].verdict is Verdict.FAILED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eagle3_contracts.consumers import is_harmless
 from eagle3_contracts.consumers.config_types import find_wrong_types
 from eagle3_contracts.drafter import canonical_names
 from eagle3_contracts.evidence import CheckpointEvidence, Problem, WeightRecord
@@ -154,8 +155,11 @@ def _open_file(found: FoundFile) -> tuple[Mapping[str, Any], Mapping[str, str]]:
 
 
 def _rename(opened: Opened, form: str | None) -> tuple[dict[str, str], list[Problem]]:
-    """Give the canonical name of each stored one by the form's own table; names that clash keep their own."""
-    names = list(opened.tensors)
+    """Give the canonical name of each stored one by the form's own table; names that clash keep their own.
+
+    What every engine skips has none.
+    """
+    names = [name for name in opened.tensors if not is_harmless(name)]
     if form is None:
         return {name: name for name in names}, []
     try:
