@@ -27,7 +27,9 @@ class Kind(StrEnum):
 class Fault:
     """One deliberate defect.
 
-    ``mechanism``: what was done wrong. ``source``: the public case, or the source file that shows the mechanism.
+    ``mechanism``: what was done wrong. ``source``: the public case as ``OWNER/REPOSITORY issue #N`` or ``PR #N``,
+    behind ``same kind:`` where it is another defect of that kind; else the tool, its version and the file that shows
+    the mechanism, or the rule of a format that leaves room for it.
     ``clause``: the clause that must fail. ``companions``: clauses that fail along with it, since the same numbers show
     it there too. ``unchecked``: clauses that cannot be checked as long as the fault is there. Any other clause that
     fails or errs is a defect of the suite.

@@ -134,7 +134,7 @@ CHECKPOINT = (
         "checkpoint.bias-flags",
         Level.MUST,
         "Every engine that will read it has biases where the declared drafter has.",
-        "EAGLE issue #100, TensorRT-LLM issue #2588, vLLM PR #11126: fc.bias by a default that differs.",
+        "EAGLE issue #100, TensorRT-LLM issue #2588, vLLM issue #11126: fc.bias by a default that differs.",
     ),
     Clause(
         "checkpoint.layer-count",

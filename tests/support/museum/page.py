@@ -11,6 +11,7 @@ from eagle3_contracts.registry import CLAUSES
 from support.museum.exhibits import judging_clauses
 from support.museum.figures import read_figures, tell_figures
 from support.museum.fixtures import FIXTURES
+from support.museum.origins import Origin, find_origin
 from support.museum.pairs import MASKED, PAIRS
 
 Row = Mapping[str, Any]
@@ -18,9 +19,9 @@ Row = Mapping[str, Any]
 HEAD = """\
 # The fault museum
 
-Every clause can fail, and nothing good does. Each fault below was seen in public, or an engine's source shows how it
-comes about. [A small function](../../contracts/eagle3_contracts/faults/injecting) puts it into a sound subject made of
-the embedded default, and every clause of its stage and of the document judges it.
+Every clause can fail, and nothing good does. Where the faults come from is counted below.
+[A small function](../../contracts/eagle3_contracts/faults/injecting) puts each into a sound subject made of the
+embedded default, and every clause of its stage and of the document judges it.
 `pytest tests/faults` judges all of them again and compares with [`matrix.json`](matrix.json), which this page is
 written from; `EAGLE3_CONTRACTS_UPDATE_SNAPSHOTS=1 pytest tests/faults/test_caught.py` rewrites both (refused in CI).
 `tox -e faults` is the same on two workers.
@@ -43,6 +44,25 @@ GOOD = """\
 """
 
 
+NEEDS = {"checkpoint.drafted-tokens": "needs recorded drafted tokens"}
+"""Clauses that are skipped unless more is given than the files that the fault is in."""
+
+NOTES = {
+    "dataset": (
+        "A loss mask that is rolled by a token, or inverted, is told from no file: no file says which tokens it should "
+        "mark. What a loader does with a mask is told by `--loader`."
+    ),
+    "checkpoint": (
+        "Tensors of one shape that were exchanged (planes in fc, keys and values, gate and up, two norms, rows of "
+        "lm_head) pass every other clause. Without tokens that were recorded with the trained weights "
+        "`checkpoint.drafted-tokens` is skipped: `record` makes the recording, `--golden` checks it. "
+        "`eagle3-contracts diagnose` needs none and names planes in another order. The others it does not name: they "
+        "show in its accuracy alone, which says something beside the trainer's own (`--expected-accuracy`)."
+    ),
+}
+"""What no clause of a stage can tell, or not without more than files."""
+
+
 def write_page(rows: Mapping[str, Row]) -> str:
     """Write the page of all rows."""
     parts = [HEAD, *_counts(rows), GOOD, *_fixtures(), *_pairs(), *tell_figures(read_figures())]
@@ -57,6 +77,10 @@ def _counts(rows: Mapping[str, Row]) -> Iterator[str]:
     yield f"{len(rows)} faults of {len(kinds)} kinds; {len(CLAUSES)} clauses, each of which kills at least one.\n"
     yield "| kind | faults |\n|---|---|"
     yield from (f"| {kind} | {kinds[kind]} |" for kind in Kind)
+    yield ""
+    origins = Counter(find_origin(row["source"]) for row in rows.values())
+    yield "| seen in | faults |\n|---|---|"
+    yield from (f"| {origin} | {origins[origin]} |" for origin in Origin)
     yield ""
 
 
@@ -85,9 +109,13 @@ def _stage(stage: str, rows: Mapping[str, Row]) -> Iterator[str]:
     yield "| fault | kind | what was done wrong | seen in | killed by | also falls | unchecked |"
     yield "|---|---|---|---|---|---|---|"
     for name, row in rows.items():
-        cells = [name, row["kind"], row["mechanism"], row["source"], f"`{row['clause']}`", _join(row["companions"])]
+        need = NEEDS.get(row["clause"])
+        killer = f"`{row['clause']}`" + (f" ({need})" if need else "")
+        cells = [name, row["kind"], row["mechanism"], row["source"], killer, _join(row["companions"])]
         yield "| " + " | ".join(cells) + f" | {len(row['errored']) or ''} |"
     yield ""
+    if stage in NOTES:
+        yield NOTES[stage] + "\n"
     yield from _grid(stage, rows)
 
 

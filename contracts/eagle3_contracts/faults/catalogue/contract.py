@@ -28,7 +28,7 @@ CONTRACT_FAULTS: tuple[Fault, ...] = (
         "document-format-keeps-other-state",
         Kind.CONTENT,
         "SpecForge's files are declared to hold the state before the final norm, which its tool never writes.",
-        "SpecForge 0.2.0, offline_capture/sglang_backend/utils.py",
+        "SpecForge 0.2.0, offline_capture/sglang_backend/utils.py, OfflineEagle3LogitsProcessor",
         "contract.format-planes",
     ),
     Fault(
@@ -49,7 +49,7 @@ CONTRACT_FAULTS: tuple[Fault, ...] = (
         "document-no-tolerance",
         Kind.QUANT,
         "No tolerance is declared for the dtype that states are stored in.",
-        "sgl-project/SpecForge #60",
+        "same kind: sgl-project/SpecForge issue #60, a drafter served on a target of another precision",
         "contract.tolerance",
     ),
     Fault(

@@ -19,7 +19,7 @@ DATASET_ROW_FAULTS: tuple[Fault, ...] = (
         "dataset-last-chunk-alone",
         Kind.DATA,
         "Prefill ran in chunks, and the states of the last chunk alone were kept.",
-        "IBM/vLLM-Hook #22 and PR #14",
+        "IBM/vLLM-Hook issue #22, PR #14",
         "dataset.rows",
         companions=_of("final-state", "identity"),
         unchecked=_of("embedding-repeats", "boundary", "order", "token-shift"),

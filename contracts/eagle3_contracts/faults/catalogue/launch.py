@@ -25,14 +25,14 @@ LAUNCH_FAULTS: tuple[Fault, ...] = (
         "launch-flag-misspelt",
         Kind.CFG,
         "A flag is misspelt: the server refuses it, or a wrapper drops it and the default holds.",
-        "SGLang 0.5.9 to 0.5.23, server_args.py: the flags that it defines",
+        "sgl-project/sglang issue #12818, atomantic/PortOS PR #4653",
         "launch.flags",
     ),
     Fault(
         "launch-flag-of-later-release",
         Kind.CFG,
         "A flag is used that the oldest served release does not define yet.",
-        "SGLang 0.5.22, arg_groups/fields/spec.py: speculative_use_block_verification",
+        "areal-project/AReaL PR #428",
         "launch.flags",
     ),
     Fault(
@@ -46,7 +46,7 @@ LAUNCH_FAULTS: tuple[Fault, ...] = (
         "launch-without-draft",
         Kind.CFG,
         "No draft model is named.",
-        "SGLang 0.5.13 to 0.5.23, arg_groups/speculative_hook.py: the target's path stands in for some architectures",
+        "sgl-project/sglang issue #36528, PR #36593",
         "launch.draft-path",
     ),
     Fault(
@@ -74,7 +74,7 @@ LAUNCH_FAULTS: tuple[Fault, ...] = (
         "launch-context-beyond-positions",
         Kind.ROPE,
         "Contexts are served that are longer than the drafter's positions.",
-        "NVIDIA-NeMo/Automodel PR #2399",
+        "sgl-project/sglang issue #6783",
         "launch.context",
     ),
     Fault(
@@ -95,7 +95,7 @@ LAUNCH_FAULTS: tuple[Fault, ...] = (
         "launch-states-from-cached-prefixes",
         Kind.DATA,
         "Hidden states are returned while the radix cache and chunked prefill are on: rows are missing in silence.",
-        "sgl-project/sglang issues #8066 and #4997, IBM/vLLM-Hook #22",
+        "sgl-project/sglang issues #8066 and #4997, IBM/vLLM-Hook issue #22",
         "launch.hidden-states",
     ),
     Fault(

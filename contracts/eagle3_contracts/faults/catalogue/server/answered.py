@@ -17,7 +17,7 @@ _NUMBERS = (
         Kind.QUANT,
         "logprobs",
         "All logits are a tenth smaller: the same choices, other numbers.",
-        "lightseekorg/TorchSpec issue #87",
+        "same kind: lightseekorg/TorchSpec issue #87, nearly right where choices alone are compared",
     ),
     fault(
         "choice-changed",
@@ -78,7 +78,7 @@ _NUMBERS = (
         Kind.RUNTIME,
         "repeats",
         "A request gets the same text the second time, and fewer drafted tokens are accepted.",
-        "vllm-project/vllm issue #14649",
+        "same kind: vllm-project/speculators issue #279, keys and values left over between calls",
     ),
 )
 _ROWS = (
@@ -96,7 +96,7 @@ _ROWS = (
         Kind.CONTENT,
         "final-state",
         "A server without drafter gives the final state before the norm, where engines give it behind.",
-        "verl-SpeCo PR #21",
+        "verl-project/verl-SpeCo PR #21",
     ),
     fault(
         "answers-another",
@@ -119,14 +119,14 @@ _ROWS = (
         Kind.ALIGN,
         "token-shift",
         "Row t is the state of token t + 1.",
-        "sgl-project/SpecForge PR #448",
+        "same kind: sgl-project/sglang issue #26163, rows by the wrong index of a flat tensor",
     ),
     fault(
         "row-too-few",
         Kind.DATA,
         "rows",
         "The last token's row is missing; a prompt of one token has none.",
-        "IBM/vLLM-Hook #22",
+        "IBM/vLLM-Hook issue #22",
         beside=("server.hidden-states",),
         unchecked=tuple(name for name in STATES if name != "server.rows"),
     ),
@@ -157,7 +157,7 @@ _ROWS = (
         Kind.CONTENT,
         "hidden-states",
         "A row holds numbers that no engine can have computed.",
-        "vllm-project/vllm issue #55250: values beyond a dtype's range",
+        "same kind: vllm-project/vllm issue #55250, a cast that leaves nothing finite",
         unchecked=STATES,
     ),
     fault(
@@ -180,7 +180,7 @@ _ROWS = (
         Kind.RUNTIME,
         "reachable",
         "The engine aborts a request, and the answer says so in its finish reason only.",
-        "SGLang 0.5.23, managers/schedule_batch.py: FINISH_ABORT",
+        "sgl-project/sglang PR #2956, radixark/miles PR #3337",
         unchecked=ANSWERS,
     ),
     fault(

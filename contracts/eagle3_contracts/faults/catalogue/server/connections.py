@@ -4,12 +4,20 @@ from eagle3_contracts.faults.catalogue.server.making import ANSWERS, fault
 from eagle3_contracts.faults.fault import Fault, Kind
 
 _CONNECTION = (
-    ("hangs", "It takes the request and never answers.", "RFC 9112, 9.5: no timeout is promised"),
-    ("drips", "The answer comes byte by byte, each in time.", "Slowloris, the other way round"),
-    ("drips-headers", "The answer's head comes byte by byte.", "Slowloris, the other way round"),
-    ("crashes-halfway", "Its process is killed while it answers.", "RFC 9112, 8: incomplete messages"),
-    ("closes-without-answer", "The connection is closed before an answer.", "RFC 9112, 9.6: tear-down"),
-    ("answers-500", "It answers with an error of its own.", "RFC 9110, 15.6.1"),
+    ("hangs", "It takes the request and never answers.", "huggingface/trl issue #6973"),
+    (
+        "drips",
+        "The answer comes byte by byte, each in time.",
+        "RFC 9112, 9.5: no timeout is promised, to a whole answer either",
+    ),
+    (
+        "drips-headers",
+        "The answer's head comes byte by byte.",
+        "RFC 9112, 9.5: no timeout is promised, to a whole answer either",
+    ),
+    ("crashes-halfway", "Its process is killed while it answers.", "snowflakedb/ArcticInference issue #60"),
+    ("closes-without-answer", "The connection is closed before an answer.", "huggingface/trl issue #3347"),
+    ("answers-500", "It answers with an error of its own.", "vllm-project/vllm issue #10234"),
     ("answers-html", "A sign-in page of something before it answers 200.", "RFC 9110, 8.3: content type"),
     ("answers-html-as-json", "The same, and it says that it is JSON.", "RFC 8259"),
     ("wants-a-key", "It wants a key that was not given.", "RFC 9110, 15.5.2"),
@@ -21,7 +29,11 @@ _CONNECTION = (
     ("announces-too-little", "More comes than is announced.", "RFC 9112, 6.3"),
     ("announces-terabytes", "An answer of a terabyte is announced.", "RFC 9112, 6.3"),
     ("streams-without-end", "The answer comes in chunks without an end.", "RFC 9112, 7.1"),
-    ("answers-nan", "NaN stands in the JSON.", "RFC 8259, 6: no NaN"),
+    (
+        "answers-nan",
+        "NaN stands in the JSON.",
+        "same kind: sgl-project/sglang issue #5984, NaN that JSON has no word for",
+    ),
     ("answers-huge-number", "A number of 50,000 digits stands in the JSON.", "RFC 8259, 6"),
     ("nests-deep", "The JSON is nested 200,000 deep.", "RFC 8259, 9"),
     ("nests-halfway", "The JSON is nested 100 deep.", "RFC 8259, 9"),

@@ -9,7 +9,7 @@ _IDENTITY = (
         Kind.CONTENT,
         "target",
         "Another model is served, under another name.",
-        "sgl-project/SpecForge issue #60",
+        "same kind: sgl-project/SpecForge issue #60, a drafter served on a target of another precision",
         beside=("server.boundary", "server.logprobs", "server.greedy-text", SHAPE),
         unchecked=(*UNDECIDED, ACCEPTED),
     ),
@@ -27,7 +27,7 @@ _IDENTITY = (
         Kind.CFG,
         "drafter",
         "The target's own path is served as the draft.",
-        "SGLang 0.5.13 to 0.5.23, arg_groups/speculative_hook.py: the target's path stands in for some architectures",
+        "sgl-project/sglang issue #36528, PR #36593",
     ),
     fault(
         "without-draft",
@@ -66,7 +66,7 @@ _SETTINGS = (
         Kind.ROPE,
         "context",
         "Contexts are served that are longer than the drafter's positions.",
-        "NVIDIA-NeMo/Automodel PR #2399",
+        "sgl-project/sglang issue #6783",
     ),
     fault(
         "arguments-of-other-types",
@@ -101,7 +101,7 @@ _SETTINGS = (
         Kind.DATA,
         "rows",
         "Of a prompt longer than a chunk the last chunk's rows alone come.",
-        "IBM/vLLM-Hook #22",
+        "IBM/vLLM-Hook issue #22",
     ),
 )
 _PLANES = (
@@ -134,7 +134,7 @@ _PLANES = (
         Kind.LAYER,
         "boundary",
         "The embedding stands first and every other plane has moved up: the story, from the other side.",
-        "the story's second cause",
+        "same kind: NickL77/BaldEagle issue #18, index 0 of the states is the embedding",
         beside=(ACCEPTED,),
     ),
 )
