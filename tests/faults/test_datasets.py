@@ -29,3 +29,14 @@ def test_what_needs_no_target_is_caught_without_one(fault: Fault, contract: Cont
 def test_a_sound_dump_raises_nothing(suffix: str, embedding: Any, contract: Contract, tmp_path: Path) -> None:
     changed, dump = prepare_dump(contract, tmp_path / "states", suffix, embedding=embedding)
     assert tell(judge_subject(changed, Subject("dataset", str(dump.write()), "sound"))) == ""
+
+
+@pytest.mark.parametrize("done", ["rolled", "inverted"])
+def test_a_mask_that_is_rolled_or_inverted_is_told_from_no_file(done: str, contract: Contract, tmp_path: Path) -> None:
+    """The page and the README say so: a clause that tells it must change them."""
+    changed, dump = prepare_dump(contract, tmp_path / "states", ".pt", embedding=False)
+    for sample in dump.samples:
+        before = sample.mask.clone()
+        sample.mask.copy_(1 - before if done == "inverted" else before.roll(1, 0))
+        assert not sample.mask.equal(before)
+    assert tell(judge_subject(changed, Subject("dataset", str(dump.write()), "masked"))) == ""
