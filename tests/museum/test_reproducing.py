@@ -17,14 +17,17 @@ import pytest
 import torch
 
 from eagle3_contracts.cli import main
+from eagle3_contracts.embedded import NAME, VERSION, golden_root
 from eagle3_contracts.faults import faults_of, find_fault
 from eagle3_contracts.faults.making import MakingError
 from eagle3_contracts.faults.reproducing import compose_reproducer, reproduce_fault
+from eagle3_contracts.faults.reproducing.judging import find_violation
 from eagle3_contracts.faults.reproducing.recording import Sides
 from eagle3_contracts.faults.reproducing.reducing import pack, reduce_sides
 from eagle3_contracts.faults.reproducing.standalone.reading import decode
 from eagle3_contracts.faults.reproducing.standalone.showing import unpack
 from eagle3_contracts.registry import STAGES
+from eagle3_contracts.subjects.goldens import gathering
 from support.made_faults import check_made
 from support.snapshots import compare_snapshot
 
@@ -78,12 +81,24 @@ def test_reproducers_show_the_fault_and_nothing_without_it(stage: str) -> None:
     compare_snapshot(SNAPSHOTS / f"repro-{stage}.txt", f"{head}\n{told[SHOWN[stage]][0][1]}")
 
 
+@pytest.mark.parametrize("arguments", [[], ["--sound"]])
+def test_a_python_without_torch_shows_nothing(arguments: list[str], tmp_path: Path) -> None:
+    """``-S`` leaves out what is installed."""
+    (tmp_path / "repro.py").write_text(compose(SHOWN["dataset"]), encoding="utf-8")
+    command = [sys.executable, "-I", "-S", str(tmp_path / "repro.py"), *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "states/data_0.pt: needs torch: pip install torch\n")
+
+
 def assert_small_and_alone(text: str) -> None:
     assert len(text.encode()) < MOST_BYTES
     nodes = list(ast.walk(ast.parse(text)))
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     assert {name.partition(".")[0] for name in imported} <= ALLOWED
+    once = [node.module for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
+    assert len(once) == len(set(once))
+    assert "\n\n\n\n" not in text
     packed = text.partition('PACKED = r"""')[2].partition('"""')[0]
     data = lzma.decompress(base64.b85decode("".join(packed.split()))) + text.encode()
     assert str(Path(__file__).parents[2]).encode() not in data, "a path of this machine"
@@ -99,9 +114,26 @@ def test_the_command_writes_what_the_clause_says(fault_id: str, tmp_path: Path) 
     assert main(["faults", "repro", fault_id, "--out", str(out)]) == 2
 
 
-def test_the_command_prints_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["faults", "repro", "document-no-tolerance"]) == 0
-    assert ast.parse(capsys.readouterr().out)
+@pytest.mark.parametrize("out", [[], ["--out", "-"]])
+def test_the_command_prints_without_a_file(out: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["faults", "repro", "document-no-tolerance", *out]) == 0
+    text = capsys.readouterr().out
+    assert ast.parse(text)
+    assert main(["faults", "repro", "document-no-tolerance", *out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"id": "document-no-tolerance", "text": text}
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "no" / "such" / "x.py"
+    assert main(["faults", "repro", "document-no-tolerance", "--out", str(out)]) == 2
+    assert capsys.readouterr().err.startswith(f"eagle3-contracts: {out.parent}: is no folder\n")
+
+
+def test_what_is_installed_here_is_not_what_a_reproducer_expects(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = json.loads((golden_root() / NAME / VERSION / "manifest.json").read_text())["versions"]
+    monkeypatch.setattr(gathering, "installed_versions", lambda names: dict.fromkeys(names, "0.0.1"))
+    observed = find_violation(find_fault("golden-by-other-tools")).observed
+    assert observed == f"recorded with torch 1.13.1, here is {recorded['torch']}"
 
 
 def test_an_unknown_fault_is_named() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from eagle3_contracts.embedded import NAME, VERSION, golden_root
 from eagle3_contracts.faults.fault import Fault
 from eagle3_contracts.faults.making.artifacts import Artifact, write_artifact
 from eagle3_contracts.findings import Finding, Verdict
@@ -33,9 +35,15 @@ def _gather(fault: Fault, artifact: Artifact, folder: Path) -> Any:
         return gather_evidence(artifact.contract, DOCUMENT, Options())
     target = folder / "target"
     options = Options(target=str(target) if target.is_dir() else None)
-    return gather_evidence(
-        artifact.contract, Subject(fault.stage, f"{folder}/{artifact.arguments[1]}", fault.id), options
-    )
+    subject = Subject(fault.stage, f"{folder}/{artifact.arguments[1]}", fault.id)
+    evidence = gather_evidence(artifact.contract, subject, options)
+    return _install_recorded(evidence) if fault.stage == "golden" else evidence
+
+
+def _install_recorded(evidence: Any) -> Any:
+    """Take for installed what recorded the sound side: a reproducer says nothing of the machine that wrote it."""
+    manifest = json.loads((golden_root() / NAME / VERSION / "manifest.json").read_text(encoding="utf-8"))
+    return dataclasses.replace(evidence, installed=manifest["versions"])
 
 
 def _ask(fault: Fault, artifact: Artifact) -> Any:

@@ -8,42 +8,51 @@ from typing import Any
 
 from eagle3_contracts.faults.reproducing.standalone.reading import UNREAD, Facts, Table
 
-MOST_LINES = 12
+MOST_SHOWN = 12
+"""Differences told of one file; the others are counted."""
 
 
-def compare_folders(expected: dict[str, Facts], observed: dict[str, Facts]) -> list[str]:
-    """Say what differs between what should be there and what is."""
+def compare_folders(expected: dict[str, Facts], observed: dict[str, Facts]) -> tuple[list[str], int]:
+    """Say what differs between what should be there and what is, and at how many places."""
     lines: list[str] = []
+    count = 0
     for name in sorted({*expected, *observed}):
         if name not in observed:
-            lines.append(f"{name}: expected, and it is not there")
+            found = [["expected, and it is not there"]]
         elif name not in expected:
-            lines.append(f"{name}: not expected, and it is there")
+            found = [["not expected, and it is there"]]
         else:
             found = list(compare_facts(expected[name], observed[name]))
-            lines += [f"{name}: {line}" for line in found[:MOST_LINES]]
-            lines += [f"{name}: ... and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []
-    return lines
+        count += len(found)
+        lines += [f"{name}: {line}" for told in found[:MOST_SHOWN] for line in told]
+        lines += [f"{name}: ... and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
+    return lines, count
 
 
-def compare_facts(expected: Facts, observed: Facts) -> Iterator[str]:
-    """Say what differs in one file; of a file that cannot be read, that alone and what was read of it."""
+def compare_facts(expected: Facts, observed: Facts) -> Iterator[list[str]]:
+    """Give the lines that tell of each difference; of a file that cannot be read, that alone and what was read."""
     if UNREAD in observed:
-        yield f"{UNREAD}: {observed[UNREAD]}"
+        yield [f"{UNREAD}: {observed[UNREAD]}"]
         expected = {place: value for place, value in expected.items() if place in observed}
         observed = {place: value for place, value in observed.items() if place != UNREAD}
     for place in [*expected, *(place for place in observed if place not in expected)]:
         if is_opened(place, expected, observed) or is_opened(place, observed, expected):
             continue
-        label = place or "the whole"
-        if place not in observed:
-            yield f"{label}: expected {show(expected[place])}, and it is not there"
-        elif place not in expected:
-            yield f"{label}: not expected, and it is {show(observed[place])}"
-        elif isinstance(expected[place], Table) and isinstance(observed[place], Table):
-            yield from (f"{label}: {line}" for line in compare_tables(place, expected, observed[place]))
-        elif (type(expected[place]), expected[place]) != (type(observed[place]), observed[place]):
-            yield f"{label}: expected {show(expected[place])}, observed {show(observed[place])}"
+        told = list(compare_place(place, expected, observed))
+        if told:
+            yield [f"{place or 'the whole'}: {line}" for line in told]
+
+
+def compare_place(place: str, expected: Facts, observed: Facts) -> Iterator[str]:
+    """Say what differs at one place: nothing, a line, or a line and what explains it."""
+    if place not in observed:
+        yield f"expected {show(expected[place])}, and it is not there"
+    elif place not in expected:
+        yield f"not expected, and it is {show(observed[place])}"
+    elif isinstance(expected[place], Table) and isinstance(observed[place], Table):
+        yield from compare_tables(place, expected, observed[place])
+    elif (type(expected[place]), expected[place]) != (type(observed[place]), observed[place]):
+        yield f"expected {show(expected[place])}, observed {show(observed[place])}"
 
 
 def is_opened(place: str, one: Facts, other: Facts) -> bool:

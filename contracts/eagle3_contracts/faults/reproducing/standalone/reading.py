@@ -27,16 +27,32 @@ Facts = dict[str, Any]
 UNREAD = "cannot be read"
 
 
-def read_folder(folder: Path) -> dict[str, Facts]:
-    """Read every file of a folder; what cannot be read is a fact too."""
+class UnableError(Exception):
+    """This program cannot do its work here, which says nothing about the fault."""
+
+
+def read_folder(folder: Path, *, sound: bool) -> dict[str, Facts]:
+    """Read every file of a folder; what cannot be read is a fact too, unless the cause is not the file."""
     found = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
         try:
-            facts = READERS.get(path.suffix, read_bytes)(path)
-        except Exception as error:  # noqa: BLE001 (whatever a broken file makes its reader raise)
-            facts = {UNREAD: (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:160]}
-        found[path.relative_to(folder).as_posix()] = facts
+            found[name] = READERS.get(path.suffix, read_bytes)(path)
+        except (ImportError, MemoryError, UnableError) as error:
+            raise UnableError(f"{name}: {name_lack(error)}") from error
+        except Exception as error:
+            told = (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:160]
+            if sound:
+                raise UnableError(f"{name} is in order, and cannot be read here: {told}") from error
+            found[name] = {UNREAD: told}
     return found
+
+
+def name_lack(error: BaseException) -> str:
+    """Say what is missing here."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+        return "needs torch: pip install torch"
+    return f"{type(error).__name__}: {error}" if not isinstance(error, UnableError) else str(error)
 
 
 def read_bytes(path: Path) -> Facts:

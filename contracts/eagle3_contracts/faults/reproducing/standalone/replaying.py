@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eagle3_contracts.faults.reproducing.standalone.reading import READERS, UNREAD, Facts, flatten
+from eagle3_contracts.faults.reproducing.standalone.reading import READERS, UNREAD, Facts, UnableError, flatten
 
 PATIENCE = 2.0
 MOST_BYTES = 8 << 20
@@ -26,9 +26,15 @@ def read_exchange(path: Path) -> Facts:
     with replay(reply, asked["end"]) as port:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         try:
+            connection.connect()
+        except OSError as error:
+            raise UnableError(f"no connection to 127.0.0.1:{port} on this machine: {error}") from error
+        try:
             connection.request(asked["method"], asked["route"], asked["body"].encode() or None)
             return read_answer(connection.getresponse())
         except TimeoutError:
+            if asked["end"] != "open":
+                raise UnableError(f"the recorded bytes did not arrive in {PATIENCE:g} s; run it again") from None
             return {UNREAD: f"nothing came for {PATIENCE:g} s"}
         except (http.client.HTTPException, OSError) as error:
             return {UNREAD: f"no whole answer: {type(error).__name__}: {error}"[:160]}
