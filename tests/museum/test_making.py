@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
-import sys
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -95,15 +92,15 @@ def test_a_contract_is_read_back_as_it_was() -> None:
     assert parse_contract(render_toml(contract)).digest == contract.digest
 
 
-def test_the_script_of_a_server_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
-    made = make_fault("server-target-as-draft", tmp_path / "made")
-    with subprocess.Popen(
-        [sys.executable, "serve.py", "0"], cwd=made.folder, stdout=subprocess.PIPE, text=True, env={**os.environ}
-    ) as process:
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().split()[-1]
-            with urllib.request.urlopen(f"{url}/server_info", timeout=60) as answer:  # noqa: S310 (http, here)
-                assert json.load(answer)["speculative_draft_model_path"].endswith("target")
-        finally:
-            process.terminate()
+def test_the_lines_of_a_readme_are_lines_of_a_shell(tmp_path: Path) -> None:
+    made = make_fault("server-drafts-2-of-16", tmp_path / "made")
+    for text in ("\n".join(made.list_commands()), (made.folder / "README.txt").read_text().split("folder:\n")[1]):
+        lines = "\n".join(line for line in text.splitlines() if line.startswith(("    ", "python", "eagle3")))
+        assert len(lines.splitlines()) == 2
+        assert subprocess.run(["bash", "-n", "-c", lines], check=False).returncode == 0  # noqa: S603, S607
+
+
+def test_a_source_that_names_an_issue_is_linked(tmp_path: Path) -> None:
+    made = make_fault("golden-by-other-tools", tmp_path / "made")
+    told = (made.folder / "README.txt").read_text()
+    assert all(f"https://github.com/vllm-project/vllm/issues/{number}" in told for number in (26191, 21799, 40551))

@@ -24,11 +24,11 @@ def add_arguments(_name: str, parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list them (default)")
     making = actions.add_parser("make", help="write one to disk, with the command of check that shows it")
     making.add_argument("fault", metavar="ID", help="the fault; with --sound a stage too")
-    making.add_argument("folder", metavar="DIR", type=Path, help="a folder that is new or empty")
+    making.add_argument("folder", metavar="DIR", type=_name_folder, help="a folder that is new or empty")
     making.add_argument("--sound", action="store_true", help="write the counterpart without the fault")
     reproducing = actions.add_parser("repro", help="write one Python file that shows it without this project")
     reproducing.add_argument("fault", metavar="ID", help="the fault")
-    reproducing.add_argument("--out", metavar="FILE", type=Path, help="the file to write (default: standard output)")
+    reproducing.add_argument("--out", metavar="FILE", help="the file to write (default, and -: standard output)")
     for name, action in (("list", listing), ("make", making), ("repro", reproducing)):
         action.set_defaults(action=name)
         # Without a default of its own, which would undo a --json that stands before the action.
@@ -74,15 +74,31 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from eagle3_contracts.writing.files import write_new
 
     text = reproduce_fault(arguments.fault)
-    if arguments.out is None:
-        sys.stdout.write(text)
+    if arguments.out in {None, "-"}:
+        if arguments.json:
+            print_json({"id": arguments.fault, "text": text})
+        else:
+            sys.stdout.write(text)
         return 0
-    write_new(arguments.out, text)
+    out = Path(arguments.out)
+    write_new(out, text)
     if arguments.json:
-        print_json({"file": str(arguments.out), "bytes": len(text.encode())})
+        print_json({"id": arguments.fault, "file": str(out), "bytes": len(text.encode())})
     else:
-        print_lines([f"{arguments.out}: python {arguments.out} exits with 1; with --sound it exits with 0"])
+        print_lines([f"{out}: python {_quote(out)} exits with 1; with --sound it exits with 0"])
     return 0
+
+
+def _name_folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("the folder has no name")
+    return Path(text)
+
+
+def _quote(path: Path) -> str:
+    """Write a path as a shell takes it, and as no option."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def _encode(fault: Fault) -> dict[str, object]:
@@ -107,9 +123,7 @@ def _describe(fault: Fault) -> Iterator[str]:
 def _describe_made(made: MadeFault) -> Iterator[str]:
     written = ", ".join(sorted(entry.name for entry in made.folder.iterdir()))
     yield f"{made.folder}: {written}"
-    yield f"run       cd {shlex.quote(str(made.folder))}"
-    if made.first:
-        yield f"          {made.first}    (leave it running)"
-    yield f"          {shlex.join(made.command)}"
+    yield f"run       cd {_quote(made.folder)}"
+    yield from (f"          {line}" for line in made.list_commands())
     what = "nothing is violated" if made.sound else f"{made.fault.clause} is violated"
     yield f"expected  exit code {made.exit_code}: {what}"

@@ -44,7 +44,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _sibling(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:  # its file name is the hidden sibling's, which nobody asked for
+        reason = "is no folder" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else str(error.strerror)
+        remedy = f"name a file in a folder that is there and can be written to, instead of {path}"
+        raise SubjectError(str(path.parent), reason, remedy=remedy) from error
     os.close(handle)
     try:
         with Path(name).open("wb") as file:

@@ -6,6 +6,7 @@ fault.json that say what must catch it and by which command; ``sound=True`` writ
 
 from __future__ import annotations
 
-from eagle3_contracts.faults.making.folder import MadeFault, MakingError, make_fault
+from eagle3_contracts.faults.making.folder import MadeFault, make_fault
+from eagle3_contracts.faults.making.placing import MakingError
 
 __all__ = ["MadeFault", "MakingError", "make_fault"]

@@ -113,15 +113,15 @@ def _write_server(fault: Fault, folder: Path, sound: bool) -> Artifact:  # noqa:
 
     plain = fault.id in PLAIN_FAULTS
     made = f'StandIn(role="{"plain" if plain else "eagle3"}")' if sound else f'deform("{fault.id}")'
+    prefix = "plain=" if plain else ""
     text = f'''"""A stand-in for an SGLang server; run it: python serve.py [PORT]
 
 It answers on 127.0.0.1 with what this package computes of its tiny target and drafter, until it is interrupted.
 """
 
 import sys
-import time
 
-from eagle3_contracts.faults.injecting.servers import {"StandIn" if sound else "deform"}, serve
+from eagle3_contracts.faults.injecting.servers import {"StandIn" if sound else "deform"}, run_server
 
 PORT = {PORT}
 
@@ -131,17 +131,10 @@ def stand_in():
 
 
 if __name__ == "__main__":
-    with serve(stand_in(), int(sys.argv[1]) if len(sys.argv) > 1 else PORT) as url:
-        print(f"listening on {{url}}", flush=True)
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
+    sys.exit(run_server(stand_in, sys.argv[1:], PORT{f', "{prefix}"' if prefix else ""}))
 '''
     (folder / "serve.py").write_text(text, encoding="utf-8")
-    url = f"{'plain=' if plain else ''}http://127.0.0.1:{PORT}"
-    return Artifact(load_contract(CONTRACT), ("--server", url), "python serve.py")
+    return Artifact(load_contract(CONTRACT), ("--server", f"{prefix}http://127.0.0.1:{PORT}"), "python serve.py")
 
 
 def _target(folder: Path) -> tuple[str, str]:

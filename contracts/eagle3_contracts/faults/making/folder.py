@@ -16,20 +16,14 @@ from eagle3_contracts.faults.catalogue import faults_of, find_fault
 from eagle3_contracts.faults.fault import Fault
 from eagle3_contracts.faults.making.artifacts import Artifact, write_artifact
 from eagle3_contracts.faults.making.documents import render_toml
+from eagle3_contracts.faults.making.placing import MakingError, place_folder
+from eagle3_contracts.faults.sources import list_links
 from eagle3_contracts.findings import Level
 from eagle3_contracts.registry import STAGES, clause
 
 _DOCUMENT = "contract.toml"
 _SHOULD = frozenset({"loader-silent-about-files", "dataset-sample-twice"})
 """Faults that violate a should of a clause whose other cases are a must."""
-
-
-class MakingError(Exception):
-    """A fault that is not known, or a folder that is not free; ``remedy`` says what to do."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        self.remedy = remedy
-        super().__init__(f"{reason}; {remedy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +36,12 @@ class MadeFault:
     command: tuple[str, ...]
     exit_code: int
     first: str = ""
+
+    def list_commands(self) -> Iterator[str]:
+        """Give the lines to type into a shell, in the folder."""
+        if self.first:
+            yield f"{self.first} &  # go on when it says: listening on"
+        yield shlex.join(self.command)
 
     def as_dict(self) -> dict[str, Any]:
         """Give what fault.json holds."""
@@ -67,13 +67,15 @@ def make_fault(name: str, folder: Path, *, sound: bool = False) -> MadeFault:
     ``name``: a fault's id; of a stage, with ``sound`` alone. Raises ``MakingError``.
     """
     fault = _choose(name, sound=sound)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise MakingError(f"{folder} exists and is not empty", "name a new folder; nothing is ever overwritten")
-    folder.mkdir(parents=True, exist_ok=True)
-    artifact = write_artifact(fault, folder, sound=sound)
-    made = MadeFault(fault, folder, sound, _command(fault, artifact, folder), 0 if sound else 1, artifact.first)
-    (folder / "fault.json").write_text(json.dumps(made.as_dict(), indent=2) + "\n", encoding="utf-8")
-    (folder / "README.txt").write_text("\n".join(_describe(made)) + "\n", encoding="utf-8")
+    return place_folder(folder, lambda place: _fill(fault, place, folder, sound=sound))
+
+
+def _fill(fault: Fault, place: Path, folder: Path, *, sound: bool) -> MadeFault:
+    """Write into ``place`` what is to lie in ``folder``."""
+    artifact = write_artifact(fault, place, sound=sound)
+    made = MadeFault(fault, folder, sound, _command(fault, artifact, place), 0 if sound else 1, artifact.first)
+    (place / "fault.json").write_text(json.dumps(made.as_dict(), indent=2) + "\n", encoding="utf-8")
+    (place / "README.txt").write_text("\n".join(_describe(made)) + "\n", encoding="utf-8")
     return made
 
 
@@ -106,16 +108,22 @@ def _describe(made: MadeFault) -> Iterator[str]:
         "kind": str(fault.kind),
         "mechanism": fault.mechanism,
         "seen in": fault.source,
+        "links": " ".join(list_links(fault.source)),
         "caught by": f"{fault.clause}: {clause(fault.clause).sentence}",
         "along with": ", ".join(fault.companions),
         "unchecked": ", ".join(fault.unchecked),
     }
     for name, text in told.items():
         if text:
-            yield textwrap.fill(text, 100, initial_indent=f"{name:<12}", subsequent_indent=" " * 12)
+            yield textwrap.fill(
+                text,
+                100,
+                initial_indent=f"{name:<12}",
+                subsequent_indent=" " * 12,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
     yield from ("", "Run in this folder:")
-    if made.first:
-        yield f"    {made.first}    (leave it running)"
-    yield f"    {shlex.join(made.command)}"
+    yield from (f"    {line}" for line in made.list_commands())
     end = "0: nothing is violated" if made.sound else f"{made.exit_code}: {fault.clause} is violated"
     yield from ("", f"Its exit code is {end}.")

@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from eagle3_contracts.faults.injecting.servers.deforming import SERVER_INJECTIONS, deform, serve_fault
 from eagle3_contracts.faults.injecting.servers.engine import Engine
+from eagle3_contracts.faults.injecting.servers.program import run_server
 from eagle3_contracts.faults.injecting.servers.serving import Asked, Handler, StandIn, serve
 
-__all__ = ["SERVER_INJECTIONS", "Asked", "Engine", "Handler", "StandIn", "deform", "serve", "serve_fault"]
+__all__ = [
+    "SERVER_INJECTIONS",
+    "Asked",
+    "Engine",
+    "Handler",
+    "StandIn",
+    "deform",
+    "run_server",
+    "serve",
+    "serve_fault",
+]
