@@ -145,6 +145,9 @@ LAUNCHES: dict[str, Callable[[Launch], None]] = {
     "states of whole prompts": lambda launch: launch.add(
         "--enable-return-hidden-states --disable-radix-cache --chunked-prefill-size -1"
     ),
+    "overrides that change nothing": lambda launch: launch.add(
+        """--json-model-override-args '{"vocab_size": 256, "max_position_embeddings": 2048}'"""
+    ),
     "flags of no concern": lambda launch: launch.add("--log-level warning --mem-fraction 0.8"),
 }
 

@@ -35,7 +35,8 @@ What ``checkpoint.taps`` says of a version, ``launch.taps`` says."""
 FIELDS = (
     "model_path", "speculative_algorithm", "speculative_draft_model_path", "speculative_num_steps",
     "speculative_eagle_topk", "speculative_num_draft_tokens", "speculative_adaptive", "context_length", "quantization",
-    "speculative_draft_model_quantization", "enable_return_hidden_states", "enable_return_aux_hidden_states",
+    "speculative_draft_model_quantization", "json_model_override_args", "enable_return_hidden_states",
+    "enable_return_aux_hidden_states",
 )  # fmt: skip
 TOKENS = "--speculative-num-draft-tokens"
 

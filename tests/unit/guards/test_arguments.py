@@ -86,6 +86,7 @@ def test_the_story_both_causes_at_once(contract: Contract, drafter: Path) -> Non
         ({"speculative_algorithm": "EAGLE"}, "launch.algorithm"),
         ({"speculative_num_steps": 2, "speculative_num_draft_tokens": 3}, "launch.draft-tokens"),
         ({"context_length": 4096}, "launch.context"),
+        ({"json_model_override_args": '{"rope_theta": 10000}'}, "launch.context"),
         ({"quantization": "fp8"}, "launch.quantization"),
         ({"speculative_draft_model_path": str(embedded_target())}, "launch.draft-path"),
     ],

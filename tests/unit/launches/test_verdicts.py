@@ -11,7 +11,13 @@ from eagle3_contracts.evidence import LaunchEvidence
 from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import Clause, clauses_of
 from eagle3_contracts.run import judge_clause
-from support.judging import launch_cases, launch_drafting_cases, launch_edge_cases, launch_limit_cases
+from support.judging import (
+    launch_cases,
+    launch_drafting_cases,
+    launch_edge_cases,
+    launch_limit_cases,
+    launch_override_cases,
+)
 from support.judging.launch_cases import Case, served
 from support.snapshots import compare_snapshot, list_unused, tell_findings
 
@@ -20,6 +26,7 @@ CASES = (
     *launch_edge_cases.CASES,
     *launch_drafting_cases.CASES,
     *launch_limit_cases.CASES,
+    *launch_override_cases.CASES,
 )
 CLAUSES = [clause.id for clause in clauses_of("launch")]
 SNAPSHOTS = Path(__file__).with_name("snapshots")

@@ -14,6 +14,7 @@ from eagle3_contracts.clauses.launch.asking import (
     served_by,
     where_of,
 )
+from eagle3_contracts.clauses.launch.overriding import judge_overrides
 from eagle3_contracts.clauses.obstacles import Obstacle, from_problem
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import LaunchEvidence
@@ -116,7 +117,13 @@ def clause_hint(engine: str) -> str:
 
 
 def check_draft_path(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
-    """Fail if no draft model is named, if it is the target, or if its config names another class of drafter."""
+    """Fail if no draft model is named, if it is the target, or if its config names another class of drafter.
+
+    So it does for a flag that makes another model of it, or of the target, by values of its config.
+    """
+    changed = judge_overrides(clause, contract, evidence, positions=False)
+    if changed:
+        return changed
     obstacle = find_drafting_obstacle(evidence)
     flag = "--speculative-draft-model-path" if evidence.engine == "sglang" else _TABLE
     answer = Answer()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eagle3_contracts.clauses.launch.asking import Answer, ask, find_drafting_obstacle, where_of
+from eagle3_contracts.clauses.launch.overriding import judge_overrides, read_overrides
 from eagle3_contracts.clauses.obstacles import Obstacle
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import LaunchEvidence
@@ -18,7 +19,13 @@ _SCALES = {"k": 1000, "K": 1 << 10, "m": 10**6, "M": 1 << 20}
 
 
 def check_context(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
-    """Fail if the context is longer than the drafter's positions, or shorter than what the contract promises."""
+    """Fail if the context is longer than the drafter's positions, or shorter than what the contract promises.
+
+    So it does for a flag that turns positions otherwise than the models were trained with.
+    """
+    turned = judge_overrides(clause, contract, evidence, positions=True)
+    if turned:
+        return turned
     obstacle = find_drafting_obstacle(evidence)
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
@@ -67,7 +74,8 @@ def _served_length(evidence: LaunchEvidence, answer: Answer, flag: str) -> tuple
             return None, "", Obstacle(told, "write a number", where_of(evidence, answer.argument))
         return number, flag, None
     config = evidence.target.config if evidence.target is not None else None
-    return _positions(config), "the target's config", None
+    overridden = _positions(read_overrides(evidence))
+    return (_positions(config), "the target's config", None) if overridden is None else (overridden, "a flag", None)
 
 
 def _count(text: str) -> int | None:
