@@ -65,6 +65,7 @@ class LaunchEvidence:
     ``source``: the file it stands in, empty for a command line. ``engine``: sglang or vllm. ``arguments``: in order.
     ``speculation``: vLLM's speculative config, put together of all flags that give it. ``strays``: words that belong
     to no flag. ``environment``: variables set beside the command. ``problems``: why there is no command to judge.
+    ``drafter``: the one checkpoint that is checked along with the command, empty without one.
     """
 
     subject: str
@@ -79,6 +80,7 @@ class LaunchEvidence:
     draft: NamedModel | None = None
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    drafter: str = ""
 
     def last(self, *names: str) -> Argument | None:
         """Give the argument that wins: the last of those names."""

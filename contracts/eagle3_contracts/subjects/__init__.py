@@ -56,7 +56,8 @@ class Options:
 
     ``scan``: ``headers`` reads no tensor data, ``sample`` a bounded number of files, ``full`` all of them.
     ``probes``: samples held against the target. ``sampled_files``: files read by ``sample``. ``seed`` picks them.
-    ``drafter``: the folder of the drafter that a launched server loads; the recorded one if it is not given.
+    ``drafter``: the folder of the drafter that a launched server loads; the recorded one if it is not given. A launch
+    command is held against it where the command names a folder that does not exist.
     """
 
     target: str | None = None

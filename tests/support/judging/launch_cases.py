@@ -12,7 +12,8 @@ from eagle3_contracts.contract import Contract
 from eagle3_contracts.findings import Finding
 from eagle3_contracts.registry import clause
 from eagle3_contracts.run import judge_clause
-from eagle3_contracts.subjects.launches.reading import read_launch
+from eagle3_contracts.subjects import Options, Subject
+from eagle3_contracts.subjects.launches import gather
 from support.judging.documents import toy_contract
 
 SGLANG = "python -m sglang.launch_server --model-path toy/target"
@@ -39,7 +40,10 @@ EAGLE3 = {"method": "eagle3", "model": "toy/draft", "num_speculative_tokens": 3}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``expected``: level and verdict of each finding. ``files``: configs that lie beside the script."""
+    """``expected``: level and verdict of each finding. ``files``: configs that lie beside the script.
+
+    ``drafter``: the checkpoint that is checked along with the command.
+    """
 
     clause: str
     name: str
@@ -47,6 +51,7 @@ class Case:
     text: str
     contract: Contract = field(default_factory=served)
     files: Mapping[str, Any] = field(default_factory=dict)
+    drafter: str | None = None
 
     @property
     def title(self) -> str:
@@ -61,7 +66,9 @@ class Case:
             path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         script = folder / "serve.sh"
         script.write_text(self.text, encoding="utf-8")
-        return judge_clause(clause(f"launch.{self.clause}"), self.contract, read_launch("serve.sh", str(script)))
+        subject = Subject("launch", str(script), "serve.sh")
+        evidence = gather(self.contract, subject, Options(drafter=self.drafter))
+        return judge_clause(clause(f"launch.{self.clause}"), self.contract, evidence)
 
 
 def config(**changes: Any) -> dict[str, dict[str, Any]]:

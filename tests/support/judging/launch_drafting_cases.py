@@ -59,6 +59,18 @@ PATH = (
     Case("draft-path", "vLLM, none", "must failed", spread(vllm({"method": "eagle3"})), BY_VLLM),
     Case("draft-path", "vLLM, no speculation", "must failed", "vllm serve toy/target", BY_VLLM),
     Case("draft-path", "vLLM, the target", "must failed", vllm(EAGLE3 | {"model": "toy/target"}), BY_VLLM),
+    *(
+        Case(
+            "draft-path",
+            f"{place}, where nothing is, and a drafter is checked",
+            "should failed",
+            SOUND.replace("toy/draft", place),
+            drafter="exports/drafter",
+        )
+        for place in ("./dafter", "/nowhere/dafter", "~/nowhere/dafter")
+    ),
+    Case("draft-path", "a name of the hub, and a drafter is checked", "must passed", SOUND, drafter="exports/drafter"),
+    Case("draft-path", "a folder, and a drafter is checked", "must passed", LOCAL, files=config(), drafter="draft"),
     Case("draft-path", "a folder of another machine", "must passed", SOUND.replace("toy/draft", f"/nowhere/{LONG}")),
     Case(
         "draft-path",

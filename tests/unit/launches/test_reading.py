@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eagle3_contracts.evidence import LaunchEvidence
+from eagle3_contracts.evidence import Argument, LaunchEvidence
 from eagle3_contracts.subjects import SubjectError
+from eagle3_contracts.subjects.launches.models import look_at_model
 from eagle3_contracts.subjects.launches.reading import read_launch
 
 FLAGS = ["--model-path", "m", "--tp", "2"]
@@ -147,3 +148,16 @@ def test_the_folder_of_the_draft_is_looked_for_beside_the_script(tmp_path: Path)
     assert evidence.draft.config == {"architectures": ["A"]}
     assert evidence.target is not None
     assert (evidence.target.local, evidence.target.missing) == (True, True)
+
+
+def test_a_folder_below_home_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "drafter").mkdir()
+    (tmp_path / "drafter" / "config.json").write_text('{"hidden_size": 3}', encoding="utf-8")
+    for text, config in {
+        "~/drafter": {"hidden_size": 3},
+        "~/dafter": None,
+        "~nobody-of-this-name/drafter": None,
+    }.items():
+        named = look_at_model(Argument("--model-path", "--model-path"), text, (tmp_path,))
+        assert (named.config, named.missing) == (config, config is None)

@@ -18,7 +18,7 @@ from eagle3_contracts.clauses.launch.overriding import judge_overrides
 from eagle3_contracts.clauses.obstacles import Obstacle, from_problem
 from eagle3_contracts.contract import Contract
 from eagle3_contracts.evidence import LaunchEvidence
-from eagle3_contracts.findings import Finding, Verdict
+from eagle3_contracts.findings import Finding, Level, Verdict
 from eagle3_contracts.launchers import Effect, draft_effect, reads_planes
 from eagle3_contracts.launchers.flags import releases_of
 from eagle3_contracts.launchers.speculation import CASE_MATTERS_BEFORE, CHAINS, FAMILIAR, Drafting
@@ -119,7 +119,8 @@ def clause_hint(engine: str) -> str:
 def check_draft_path(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:
     """Fail if no draft model is named, if it is the target, or if its config names another class of drafter.
 
-    So it does for a flag that makes another model of it, or of the target, by values of its config.
+    So it does for a flag that makes another model of it, or of the target, by values of its config. Violates a should
+    only: a path at which nothing is, while the drafter that is meant lies here and is checked.
     """
     changed = judge_overrides(clause, contract, evidence, positions=False)
     if changed:
@@ -135,6 +136,8 @@ def check_draft_path(clause: Clause, contract: Contract, evidence: LaunchEvidenc
     if obstacle is not None:
         return [obstacle.finding(clause, evidence.subject)]
     observed, hint = _judge_draft(contract, evidence)
+    lost = "" if hint else _lose_draft(evidence)
+    hint = hint or lost
     return [
         clause.find(
             Verdict.FAILED if hint else Verdict.PASSED,
@@ -144,8 +147,16 @@ def check_draft_path(clause: Clause, contract: Contract, evidence: LaunchEvidenc
             measure=float(bool(hint)),
             bound=0.0,
             hint=hint,
+            level=Level.SHOULD if lost else None,
         )
     ]
+
+
+def _lose_draft(evidence: LaunchEvidence) -> str:
+    """Say what to write for a path at which nothing is (no name of the hub begins so), where a drafter is checked."""
+    if evidence.draft is None or not evidence.draft.missing or not evidence.drafter:
+        return ""
+    return f"the drafter that is checked is {evidence.drafter}: see that the path is where it will lie, or correct it"
 
 
 def _judge_draft(contract: Contract, evidence: LaunchEvidence) -> tuple[str, str]:

@@ -5,6 +5,7 @@ Nothing is run and nothing of an engine is imported; a value that only the run d
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from eagle3_contracts.subjects import Options, Subject
@@ -20,10 +21,10 @@ def gather(contract: Contract, subject: Subject, options: Options) -> LaunchEvid
     Raises ``SubjectError`` for what is neither a file nor looks like a command; everything else that is wrong is in
     the evidence's problems.
     """
-    del contract, options
+    del contract
     from eagle3_contracts.subjects.launches.reading import read_launch
 
-    return read_launch(subject.label, subject.value)
+    return dataclasses.replace(read_launch(subject.label, subject.value), drafter=options.drafter or "")
 
 
 __all__ = ["gather"]

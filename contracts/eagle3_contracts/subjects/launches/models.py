@@ -20,12 +20,12 @@ def look_at_model(argument: Argument, text: str, folders: tuple[Path, ...]) -> N
         return NamedModel(text, argument)
     spelled = text.startswith(("/", "./", "../", "~"))
     for folder in folders:
-        path = folder / Path(text).expanduser() if not text.startswith("~") else Path(text)
         try:
+            path = folder / Path(text).expanduser()
             if path.is_dir():
                 config, problem = _read_config(path)
                 return NamedModel(text, argument, local=True, config=config, problem=problem)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):  # the last: no such home
             continue
     return NamedModel(text, argument, local=spelled, missing=spelled)
 
