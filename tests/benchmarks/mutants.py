@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.mutants.record import LEAST, PAGE, describe_trial, read_reasons, score, tell, write_page, write_record
-from support.mutants.trying import try_mutants
+from support.mutants.trying import name_commit, try_mutants
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         work = asked.work or Path(scratch)
         trial = try_mutants(work, sample=asked.sample, seed=asked.seed, children=asked.children, only=asked.only)
-    record = describe_trial(trial, asked.seed, f"mutmut {version('mutmut')}")
+    record = describe_trial(trial, asked.seed, tool=f"mutmut {version('mutmut')}", commit=name_commit())
     sys.stdout.write("\n".join([*tell(record), *(f"{item}: lived" for item in record["survivors"])]) + "\n")
     if not asked.only:
         write_record(record)

@@ -23,13 +23,13 @@ LEAST = 0.85
 Record = Mapping[str, Any]
 
 
-def describe_trial(trial: Trial, seed: int, tool: str = "mutmut") -> Record:
-    """Give the record of a trial: counts of each package by status, and what lived with its change."""
+def describe_trial(trial: Trial, seed: int, **facts: str) -> Record:
+    """Give the record of a trial: ``facts``, counts of each package by status, and what lived with its change."""
     tried: dict[str, Counter[str]] = {}
     for name, status in trial.statuses.items():
         tried.setdefault(name.split(".")[1], Counter())[status] += 1
     return {
-        "tool": tool,
+        **facts,
         "seed": seed,
         "mutants": trial.mutants,
         "tried": {part: dict(sorted(counts.items())) for part, counts in sorted(tried.items())},
@@ -66,7 +66,9 @@ def read_record() -> Record:
 
 
 def read_reasons() -> dict[str, str]:
-    """Read why each that lived is let live, by its name without the package."""
+    """Read why each that lived is let live, by its name without the package; nothing if no file says so."""
+    if not REASONS.is_file():
+        return {}
     reasons: dict[str, str] = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     return reasons
 
@@ -90,11 +92,11 @@ HEAD = """\
 # Mutants of the clauses
 
 The tests of the clauses are tested themselves: {tool} changes the code of `clauses`, `dialects` and `numerics` in one
-place, and a test must fail. There are {mutants:,} such changes; a random sample (seed {seed}) of {tried:,} was tried,
-each by the tests that judge evidence (`tests/support/mutants/trying.py` lists them; the faults of this folder, which
-would kill more, were left out for their time). Module constants, properties and decorated functions (among them the
-checks of the `server` stage, but not what they call) are not changed. `tox -e mutants` tries the sample again and
-writes this page; `-- --seed 2` draws another one.
+place, and a test must fail. Of {mutants:,} such changes at commit {commit}, {tried:,} were tried: a random sample (seed
+{seed}), and the small part `numerics` as a whole. Each was tried by the tests that judge evidence
+(`tests/support/mutants/trying.py` lists them; the faults of this folder, which would kill more, were left out for their
+time). Module constants, properties and decorated functions (among them the checks of the `server` stage, but not what
+they call) are not changed. `tox -e mutants` tries all this again and writes this page; `-- --seed 2` draws anew.
 """
 
 

@@ -13,6 +13,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,9 @@ TESTS = (
 )
 """What is quick. ``tests/faults`` and others that gather evidence are left out, since they take minutes."""
 
+WHOLE = 300
+"""A part with no more mutants than this is tried as a whole."""
+
 KILLED = ("killed", "timeout")
 """Statuses of mutmut that count as killed: a test failed, or none came to an end."""
 
@@ -69,12 +73,25 @@ def try_mutants(work: Path, *, sample: int, seed: int, children: int, only: Sequ
     """Try a random sample, or those named, in a scratch folder ``work``. Raises ``TrialError``."""
     lay_out(work)
     names = list_mutants(work)
-    chosen = list(only) or sorted(random.Random(seed).sample(names, min(sample, len(names))))  # noqa: S311
+    chosen = list(only) or draw(names, sample, seed)
     _mutmut(work, "run", "--max-children", str(children), *chosen, quiet=False)
     statuses = dict(_read_statuses(work))
     tried = {name: statuses[name] for name in chosen}
     trial = Trial(tried, {}, len(names))
     return Trial(tried, {name: _mutmut(work, "show", name) for name in trial.survivors}, len(names))
+
+
+def draw(names: Sequence[str], sample: int, seed: int) -> list[str]:
+    """Draw a random sample of names, and add every one of a part that has a few hundred at most."""
+    drawn = set(random.Random(seed).sample(list(names), min(sample, len(names))))  # noqa: S311
+    sizes = Counter(name.split(".")[1] for name in names)
+    return [name for name in names if name in drawn or sizes[name.split(".")[1]] <= WHOLE]
+
+
+def name_commit() -> str:
+    """Name the commit that is checked out, with a plus sign if files differ from it."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603
 
 
 def lay_out(work: Path) -> None:
