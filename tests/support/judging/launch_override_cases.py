@@ -51,6 +51,7 @@ CASES = (
     Case("context", "overrides that are no JSON", "must errored", sglang("rope_theta=5")),
     Case("context", "overrides from the environment", "must errored", f"{SOUND} --json-model-override-args $MORE"),
     Case("context", "no overrides in the table", "must passed", sglang({})),
+    Case("flags", "overrides given twice", "should failed", sglang({}, sglang({"rope_theta": _THETA}))),
     Case(
         "context",
         "vLLM's base of the target",

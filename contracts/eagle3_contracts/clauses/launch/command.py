@@ -21,7 +21,7 @@ from eagle3_contracts.launchers import find_flag, releases_of, suggest_flag
 from eagle3_contracts.registry import Clause
 
 _SHOWN = 12
-_REPEATABLE = frozenset({"--speculative-config", "--json-model-override-args", "--lora-paths", "--allowed-origins"})
+_REPEATABLE = frozenset({"--speculative-config", "--lora-paths", "--allowed-origins"})
 
 
 def check_readable(clause: Clause, contract: Contract, evidence: LaunchEvidence) -> list[Finding]:

@@ -78,6 +78,13 @@ LAUNCH_FAULTS: tuple[Fault, ...] = (
         "launch.context",
     ),
     Fault(
+        "launch-rope-overridden",
+        Kind.ROPE,
+        "A flag overrides the base of the rotary positions in both models' configs, after training.",
+        "SGLang 0.5.23, configs/model_config.py: from_server_args",
+        "launch.context",
+    ),
+    Fault(
         "launch-drafter-in-float16",
         Kind.QUANT,
         "A bfloat16 drafter is computed in float16 along with its target.",

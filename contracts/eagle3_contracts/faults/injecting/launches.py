@@ -86,6 +86,7 @@ LAUNCH_INJECTIONS: dict[str, Callable[[Launch], None]] = {
     "launch-drafts-3-of-2": _draw(2, 1, 2),
     "launch-tree-beyond-its-candidates": _draw(1, 4, 8),
     "launch-context-beyond-positions": lambda launch: launch.write("2048", "8192"),
+    "launch-rope-overridden": lambda launch: launch.add("--json-model-override-args '{\"rope_theta\": 40000.0}'"),
     "launch-drafter-in-float16": lambda launch: launch.write("--dtype bfloat16", "--dtype half"),
     "launch-drafter-quantised-along": _quantised,
     "launch-states-from-cached-prefixes": lambda launch: launch.add("--enable-return-hidden-states"),
