@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,8 @@ from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import Clause, clauses_of
 from support.judging import capture_cases, dataset_cases, loader_cases, loader_edge_cases, placement_cases
 from support.judging.cases import Case
-from support.snapshots import compare_snapshot, list_unused, tell_findings
+from support.judging.standing import assert_stands_alone, tell_cases, verdicts_of
+from support.snapshots import compare_snapshot, list_unused
 
 CASES = (
     *capture_cases.CASES,
@@ -34,14 +34,7 @@ def test_a_clause_finds_what_the_evidence_shows(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_a_message_stands_alone(case: Case) -> None:
     for item in case.judge():
-        assert item.clause == case.clause
-        assert item.subject == case.evidence.subject
-        assert item.observed
-        assert item.expected
-        if item.verdict is Verdict.FAILED:
-            assert item.hint, "a failure names its likely cause and what mends it"
-            assert item.bound is not None
-        assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
+        assert_stands_alone(item, case.clause, case.evidence.subject)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
@@ -52,8 +45,7 @@ def test_what_fails_is_measured_beyond_its_bound(case: Case) -> None:
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_messages_are_as_recorded(clause: Clause) -> None:
-    blocks = [f"== {case.name} ==\n{tell_findings(case.judge())}\n" for case in CASES if case.clause == clause.id]
-    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", "\n".join(blocks))
+    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", tell_cases(CASES, clause.id))
 
 
 def test_no_snapshot_is_left_over() -> None:
@@ -62,8 +54,7 @@ def test_no_snapshot_is_left_over() -> None:
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_every_clause_is_seen_passing_failing_and_unable_to_tell(clause: Clause) -> None:
-    verdicts = {item.split()[1] for case in CASES if case.clause == clause.id for item in case.expected}
-    assert {"passed", "failed", "errored"} <= verdicts
+    assert {"passed", "failed", "errored"} <= verdicts_of(CASES, clause.id)
 
 
 def test_cases_have_names_of_their_own() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from support.judging import (
     launch_override_cases,
 )
 from support.judging.launch_cases import Case, served
+from support.judging.standing import assert_stands_alone
 from support.snapshots import compare_snapshot, list_unused, tell_findings
 
 CASES = (
@@ -37,15 +37,8 @@ def test_a_clause_finds_what_the_command_shows(case: Case, tmp_path: Path) -> No
     found = case.judge(tmp_path)
     assert ", ".join(f"{item.level} {item.verdict}" for item in found) == case.expected
     for item in found:
-        assert item.clause == f"launch.{case.clause}"
-        assert item.subject == "serve.sh"
-        assert item.observed
-        assert item.expected
-        assert isinstance(item.hint, str)
-        assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
+        assert_stands_alone(item, f"launch.{case.clause}", "serve.sh")
         if item.verdict is Verdict.FAILED:
-            assert item.hint, "a failure names its likely cause and what mends it"
-            assert item.bound is not None
             assert item.where.file or item.where.flag
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from eagle3_contracts.findings import Verdict
 from eagle3_contracts.registry import Clause, clauses_of
 from support.judging import (
     checkpoint_cases,
@@ -16,7 +14,8 @@ from support.judging import (
     checkpoint_value_cases,
 )
 from support.judging.cases import Case
-from support.snapshots import compare_snapshot, list_unused, tell_findings
+from support.judging.standing import assert_stands_alone, tell_cases, verdicts_of
+from support.snapshots import compare_snapshot, list_unused
 
 CASES = (
     *checkpoint_cases.CASES,
@@ -33,21 +32,12 @@ def test_a_clause_finds_what_the_evidence_shows(case: Case) -> None:
     found = case.judge()
     assert tuple(f"{item.level} {item.verdict}" for item in found) == case.expected
     for item in found:
-        assert item.clause == case.clause
-        assert item.subject == case.evidence.subject
-        assert item.observed
-        assert item.expected
-        assert isinstance(item.hint, str)
-        assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
-        if item.verdict is Verdict.FAILED:
-            assert item.hint, "a failure names its likely cause and what mends it"
-            assert item.bound is not None
+        assert_stands_alone(item, case.clause, case.evidence.subject)
 
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_messages_are_as_recorded(clause: Clause) -> None:
-    blocks = [f"== {case.name} ==\n{tell_findings(case.judge())}\n" for case in CASES if case.clause == clause.id]
-    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", "\n".join(blocks))
+    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", tell_cases(CASES, clause.id))
 
 
 def test_no_snapshot_is_left_over() -> None:
@@ -56,8 +46,7 @@ def test_no_snapshot_is_left_over() -> None:
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_every_clause_is_seen_passing_failing_and_unable_to_tell(clause: Clause) -> None:
-    verdicts = {item.split()[1] for case in CASES if case.clause == clause.id for item in case.expected}
-    assert {"passed", "failed", "errored"} <= verdicts
+    assert {"passed", "failed", "errored"} <= verdicts_of(CASES, clause.id)
 
 
 def test_cases_have_names_of_their_own() -> None:

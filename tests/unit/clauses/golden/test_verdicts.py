@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,8 @@ from eagle3_contracts.run import judge_clause
 from support.judging import golden_cases, golden_edge_cases
 from support.judging.golden_cases import ABSENT, NO_JSON, GoldenCase
 from support.judging.golden_evidence import TOY
-from support.snapshots import compare_snapshot, list_unused, tell_findings
+from support.judging.standing import assert_stands_alone, tell_cases, verdicts_of
+from support.snapshots import compare_snapshot, list_unused
 
 CASES = (*golden_cases.CASES, *golden_edge_cases.CASES)
 CLAUSES = clauses_of("golden")
@@ -28,21 +28,14 @@ def test_a_clause_finds_what_the_evidence_shows(case: GoldenCase) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_a_message_stands_alone(case: GoldenCase) -> None:
     for item in case.judge():
-        assert item.clause == case.clause
-        assert item.subject == case.evidence.subject
-        assert item.observed
-        assert item.expected
+        assert_stands_alone(item, case.clause, case.evidence.subject)
         if item.verdict is Verdict.FAILED:
-            assert item.hint
-            assert item.bound is not None
             assert item.measure != item.bound
-        assert json.loads(json.dumps(item.as_dict(), allow_nan=False))
 
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_messages_are_as_recorded(clause: Clause) -> None:
-    blocks = [f"== {case.name} ==\n{tell_findings(case.judge())}\n" for case in CASES if case.clause == clause.id]
-    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", "\n".join(blocks))
+    compare_snapshot(SNAPSHOTS / f"{clause.id}.txt", tell_cases(CASES, clause.id))
 
 
 def test_no_snapshot_is_left_over() -> None:
@@ -51,8 +44,7 @@ def test_no_snapshot_is_left_over() -> None:
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_every_clause_is_seen_passing_failing_and_unable_to_tell(clause: Clause) -> None:
-    verdicts = {item.split()[1] for case in CASES if case.clause == clause.id for item in case.expected}
-    assert {"passed", "failed", "errored"} <= verdicts
+    assert {"passed", "failed", "errored"} <= verdicts_of(CASES, clause.id)
 
 
 @pytest.mark.parametrize(
