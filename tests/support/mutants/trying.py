@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,7 +78,7 @@ def try_mutants(work: Path, *, sample: int, seed: int, children: int, only: Sequ
     statuses = dict(_read_statuses(work))
     tried = {name: statuses[name] for name in chosen}
     trial = Trial(tried, {}, len(names))
-    return Trial(tried, {name: _mutmut(work, "show", name) for name in trial.survivors}, len(names))
+    return replace(trial, diffs={name: _mutmut(work, "show", name) for name in trial.survivors})
 
 
 def draw(names: Sequence[str], sample: int, seed: int) -> list[str]:

@@ -49,7 +49,7 @@ class States(Protocol):
 
 
 class BatchAxis(Enum):
-    """What a tool's loader makes of one leading axis of length 1: it must not be there, may be, or must."""
+    """How many leading axes of length 1 a tool's loader takes: none may be there, one may, or one must."""
 
     REFUSED = (0,)
     DROPPED = (0, 1)
@@ -143,12 +143,16 @@ class DatasetFormat:
 
 def _is_odd(surplus: int, batch: BatchAxis) -> bool:
     """Tell whether there are more axes than a loader takes, or too few where it needs one more."""
-    return surplus > batch.value[-1] or (batch is BatchAxis.NEEDED and surplus < 1)
+    return max(surplus, 0) not in batch.value
 
 
 def _axes_problem(entry: Entry, key: str, tensor: StoredTensor, axes: int, batch: BatchAxis) -> Problem:
-    besides = {BatchAxis.REFUSED: "", BatchAxis.DROPPED: " and one of length 1 in front"}
-    expected = f"{axes} axes{besides.get(batch, ' after one of length 1')}".replace("1 axes", "1 axis")
+    besides = {
+        BatchAxis.REFUSED: "",
+        BatchAxis.DROPPED: " and one of length 1 in front",
+        BatchAxis.NEEDED: " after one of length 1",
+    }
+    expected = f"{axes} {'axis' if axes == 1 else 'axes'}{besides[batch]}"
     remedy = "with one axis of length 1 in front" if batch is BatchAxis.NEEDED else "without a batch axis"
     reason = f"{key} has shape {list(tensor.shape)}, expected {expected}, which is what its loader takes"
     return Problem("corrupt", reason, f"store one sequence in a sample, {remedy}", Where(file=entry.place))
