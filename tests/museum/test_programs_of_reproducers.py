@@ -38,7 +38,7 @@ def run_program(sides: dict[str, dict[str, bytes]], *arguments: str) -> int:
 def test_a_missing_torch_shows_nothing(
     side: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
     sides = {"sound": {"a.json": b"1"}, "faulty": {"a.json": b"2"}}
     sides[side]["b.pt"] = b""
